@@ -1,0 +1,1 @@
+"""tfinsight: how should this TensorFlow code be run?"""
