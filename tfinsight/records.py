@@ -522,6 +522,8 @@ class MapCost:
         stages: what measuring took.
         interrupted: name of the stage in which it was interrupted, or `None`.
         notes: what else a reader must know, a sentence each.
+        not_repeatable: what the plain run changed that cannot be put back, a phrase each ("the
+            iterator `batches` moved on"); empty where the cell can be repeated.
     """
 
     workload: WorkloadFacts
@@ -537,6 +539,7 @@ class MapCost:
     stages: tuple[Stage, ...] = ()
     interrupted: str | None = None
     notes: tuple[str, ...] = ()
+    not_repeatable: tuple[str, ...] = ()
     kind: Literal["mapcost"] = "mapcost"
     schema: int = SCHEMA
 

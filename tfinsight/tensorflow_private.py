@@ -6,7 +6,10 @@ use of a missing name raises `TensorFlowMovedError`, which names it and the reas
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any, NamedTuple
 
 
@@ -30,6 +33,15 @@ NAMES: dict[str, PrivateName] = {
     "pfor": PrivateName(
         "tensorflow.python.ops.parallel_for.control_flow_ops", "pfor",
         "seeing calls of tf.vectorized_map under any alias"),
+    "Function": PrivateName(
+        "tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function",
+        "recognizing a tf.function and the one that a map call runs in"),
+    "TapeSetIsEmpty": PrivateName(
+        "tensorflow.python.pywrap_tfe", "TFE_Py_TapeSetIsEmpty",
+        "knowing whether the user's map ran under a gradient tape"),
+    "TapeSetShouldRecordBackprop": PrivateName(
+        "tensorflow.python.pywrap_tfe", "TFE_Py_TapeSetShouldRecordBackprop",
+        "knowing whether that tape watched the elements"),
 }
 # fmt: on
 
@@ -61,3 +73,59 @@ def missing() -> tuple[str, ...]:
         except TensorFlowMovedError as error:
             problems.append(str(error))
     return tuple(problems)
+
+
+@contextlib.contextmanager
+def replaced(key: str, replacement: Callable[..., Any]) -> Iterator[None]:
+    """Puts `replacement` in the place of the private object `key` until the block ends."""
+    original = resolve(key)
+    module = importlib.import_module(NAMES[key].module)
+    setattr(module, NAMES[key].attribute, replacement)
+    try:
+        yield
+    finally:
+        setattr(module, NAMES[key].attribute, original)
+
+
+class EnclosingFunction(NamedTuple):
+    """A `tf.function` that is running or being traced."""
+
+    name: str
+    jit_compile: bool
+
+
+def is_tf_function(value: object) -> bool:
+    """Tells whether `value` is what `tf.function` returns."""
+    return isinstance(value, resolve("Function"))
+
+
+def is_xla_function(value: object) -> bool:
+    """Tells whether `value` is a `tf.function` that is compiled with XLA."""
+    return is_tf_function(value) and bool(getattr(value, "_jit_compile", False))
+
+
+def enclosing_function(frame: FrameType | None) -> EnclosingFunction | None:
+    """Returns the outermost `tf.function` that `frame` runs in, or `None`.
+
+    The Python stack is the only place where this shows, both while tracing and while functions run
+    eagerly. The outermost one decides how everything inside it is executed.
+    """
+    function_class = resolve("Function")
+    found, jit_compile = None, False
+    while frame is not None:
+        owner = frame.f_locals.get("self") if frame.f_code.co_name == "__call__" else None
+        if isinstance(owner, function_class):
+            found = owner
+            jit_compile = jit_compile or is_xla_function(owner)
+        frame = frame.f_back
+    return None if found is None else EnclosingFunction(found.name, jit_compile)
+
+
+def tape_is_recording() -> bool:
+    """Tells whether any gradient tape of this thread is recording."""
+    return not resolve("TapeSetIsEmpty")()
+
+
+def tape_would_record(tensors: Sequence[Any]) -> bool:
+    """Tells whether a recording tape watches one of `tensors`, or what they were computed from."""
+    return bool(tensors) and bool(resolve("TapeSetShouldRecordBackprop")(list(tensors)))

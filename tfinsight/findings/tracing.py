@@ -1,0 +1,136 @@
+"""Findings about tracing Python to graphs: what is traced again, left out, or baked in."""
+
+from __future__ import annotations
+
+import re
+
+from tfinsight.findings.mapping import eager_vectorized_map_retraces
+from tfinsight.findings.rows import first_line, graphs, ids, logged, unique
+from tfinsight.records import Evidence, Finding, LogLine, MapCost
+
+FUNCTION_GUIDE = "https://www.tensorflow.org/guide/function"
+TF_FUNCTION = "https://www.tensorflow.org/api_docs/python/tf/function"
+
+# Every trace of the function holds its own copy; below a MiB nobody notices.
+BAKED_BYTES = 2**20
+
+RETRACE_LOG = re.compile(r"calls to (?!<function pfor\.<locals>\.f\b).* triggered .*retracing")
+AUTOGRAPH_LOG = re.compile(r"AutoGraph could not transform (.+?) and will run it as-is")
+_AUTOGRAPH_FAILURE = re.compile(r"your source code may not be visible to AutoGraph")
+_CAUSE = re.compile(r"Cause: (.+)")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def retracing(record: MapCost) -> Finding | None:
+    """Later calls with the same arguments are traced again."""
+    known = eager_vectorized_map_retraces(record)
+    rows = [
+        (run, run.recompilation.traces_per_call)
+        for run in record.runs
+        if run.recompilation is not None
+        and run.recompilation.traces_per_call > 0
+        and not (known and run.strategy in known.strategies)
+    ]
+    if not rows and not logged(record, RETRACE_LOG):
+        return None
+    evidence = [Evidence(f"traces on each later call of {r.strategy}", n, "count") for r, n in rows]
+    evidence += [
+        Evidence("TensorFlow says", _ADDRESS.sub("", first_line(line.message)))
+        for line in record.logs
+        if RETRACE_LOG.search(line.message)
+    ]
+    return Finding(
+        code="retracing",
+        severity="warning",
+        title="A tf.function is traced again on later calls",
+        evidence=tuple(evidence),
+        advice="Tracing costs far more than running. It is repeated if the tf.function is made "
+        "anew in each call, or if it gets Python numbers or new shapes as arguments: make it once, "
+        "outside, and pass tensors; reduce_retracing=True helps with changing shapes.",
+        link=FUNCTION_GUIDE,
+        strategies=ids(run for run, _ in rows),
+    )
+
+
+def baked_constant(record: MapCost) -> Finding | None:
+    """A large array that the function closes over became a constant of its graph."""
+    found = next(
+        ((run, g) for run, g in graphs(record) if g.largest_constant_bytes >= BAKED_BYTES), None
+    )
+    if found is None:
+        return None
+    run, graph = found
+    return Finding(
+        code="baked_constant",
+        severity="advice",
+        title="A large array became a constant of the graph",
+        evidence=(
+            Evidence(f"constant {graph.largest_constant}", graph.largest_constant_bytes, "B"),
+            Evidence("all constants", graph.constant_bytes, "B"),
+        ),
+        advice="A NumPy array that the function uses is copied into each graph, and later changes "
+        "to it are not seen. Make it a tensor with tf.constant before, or pass it as an argument.",
+        link=TF_FUNCTION,
+        strategies=(run.strategy,),
+    )
+
+
+def python_side_effect(record: MapCost) -> Finding | None:
+    """Python code in the function runs while it is traced, and not for each element."""
+    compiled = {
+        run.strategy
+        for run in record.runs
+        if run.execution != "eager" or run.mapping in ("vectorized_map", "chunked", "dataset")
+    }
+    count = record.workload.element_count
+    lines = [
+        line
+        for line in record.logs
+        if line.source == "output" and line.strategy in compiled and line.count < count
+    ]
+    if not lines:
+        return None
+    return Finding(
+        code="python_side_effect",
+        severity="warning",
+        title="Python code in the function runs only while it is traced",
+        evidence=tuple(_printed(line) for line in lines),
+        advice="print, append and counters are Python: a graph runs without them. Use tf.print and "
+        "tf.Variable for what must happen for each element.",
+        link=FUNCTION_GUIDE,
+        strategies=unique(line.strategy for line in lines),
+    )
+
+
+def _printed(line: LogLine) -> Evidence:
+    text = first_line(line.message, length=60)
+    return Evidence(f"{line.strategy} printed “{text}”", line.count, "count")
+
+
+def autograph_failed(record: MapCost) -> Finding | None:
+    """AutoGraph could not turn Python's `if`, `for` or `while` of the function into graph ops."""
+    warned = [line for line in record.logs if AUTOGRAPH_LOG.search(line.message)]
+    failed = [
+        run
+        for run in record.runs
+        if run.failure is not None and _AUTOGRAPH_FAILURE.search(run.failure.message)
+    ]
+    if not warned and not failed:
+        return None
+    facts: list[tuple[str, str]] = []
+    for line in warned:
+        name, cause = AUTOGRAPH_LOG.search(line.message), _CAUSE.search(line.message)
+        facts.append(("not converted", _ADDRESS.sub("", name.group(1)) if name else ""))
+        facts.append(("reason", cause.group(1) if cause else ""))
+    facts += [("reason", first_line(run.failure.message)) for run in failed if run.failure]
+    return Finding(
+        code="autograph_failed",
+        severity="warning",
+        title="AutoGraph could not convert a function",
+        evidence=tuple(Evidence(label, text) for label, text in dict.fromkeys(facts) if text),
+        advice="Python's if, for and while on tensors need AutoGraph, and AutoGraph needs the "
+        "source: put the function in a def of its own, one to a line, or use tf.cond, tf.where and "
+        "tf.while_loop.",
+        link=FUNCTION_GUIDE,
+        strategies=unique((*(line.strategy for line in warned if line.strategy), *ids(failed))),
+    )

@@ -1,0 +1,255 @@
+"""`%%mapcost`, `%mapcost` and `%tfinsight`: parse, understand the cell, call the API, display."""
+
+from __future__ import annotations
+
+import argparse
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
+from IPython.display import display
+from IPython.utils.process import arg_split
+
+from tfinsight.options import MAP_OPTIONS, Option, map_options
+from tfinsight.render.widgets import LiveReport, NoProgress, TerminalProgress
+from tfinsight.report import Report
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}")
+
+
+def map_parser() -> argparse.ArgumentParser:
+    """Returns the parser of both forms of the magic; its help is their documentation."""
+    parser = _Parser(
+        prog="%%mapcost",
+        add_help=False,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=(
+            "Measure every sensible way of mapping a function over elements.\n\n"
+            "On top of a cell that calls tf.map_fn or tf.vectorized_map, anywhere below it:\n"
+            "    %%mapcost\n    y = tf.map_fn(f, x)\n\n"
+            "For a function and elements by name, as a cell or as a line:\n"
+            "    %%mapcost --fn f --over x\n    %mapcost f x"
+        ),
+    )
+    parser.add_argument("names", nargs="*", help="in the line form: the function and the elements")
+    for option in MAP_OPTIONS:
+        _add(parser, option)
+    parser.add_argument("-h", "--help", action="store_true", help="show this and run nothing")
+    return parser
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    if option.metavar is None:
+        parser.add_argument(*option.flags, help=option.help, action="store_true")
+        return
+
+    def convert(text: str) -> Any:
+        try:
+            return option.convert(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    parser.add_argument(*option.flags, help=option.help, metavar=option.metavar, type=convert)
+
+
+@magics_class
+class TfinsightMagics(Magics):  # type: ignore[misc]
+    """The magics of one shell; holds the last report."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self.last: Report | None = None
+
+    @no_var_expand  # type: ignore[untyped-decorator]
+    @line_cell_magic  # type: ignore[untyped-decorator]
+    def mapcost(self, line: str, cell: str | None = None) -> None:
+        """Documented from the parser."""
+        parser = map_parser()
+        given = parser.parse_args(arg_split(line, posix=True))
+        if given.help:
+            print(parser.format_help())  # noqa: T201 - what was asked for
+            return
+        from tfinsight.cell import MapChoice, named_workload, run_and_understand
+
+        _line_names(given, cell)
+        choice = MapChoice(given.fn, given.over, given.call, given.batched, given.also or ())
+        options = map_options(vars(given))
+        namespace = self.shell.user_ns
+        with _usage_errors():
+            _check_before(options, choice)
+            if cell is None:
+                workload = named_workload(namespace, choice)
+            else:
+                workload = run_and_understand(self._cell(line, cell), namespace, choice)
+        self._measure(workload, options, given)
+
+    @line_magic  # type: ignore[untyped-decorator]
+    def tfinsight(self, line: str) -> Report | None:
+        """Shows the last report (`%tfinsight last`) or this machine's figures (`%tfinsight env`)."""
+        wanted = line.strip()
+        if wanted == "last":
+            if self.last is None:
+                raise UsageError("%tfinsight last: there is no report yet; run a %%mapcost cell")
+            return self.last
+        if wanted == "env":
+            from tfinsight.api import current_environment
+            from tfinsight.render.text import render_environment
+
+            print(render_environment(current_environment()))  # noqa: T201 - what was asked for
+            return None
+        raise UsageError(f"%tfinsight: expected `last` or `env`, not `{wanted}`")
+
+    def _measure(self, workload: Any, options: Any, given: argparse.Namespace) -> None:
+        from tfinsight.api import MeasurementError, MeasurementInterrupted, measure_map
+
+        progress = self._progress(given.quiet)
+        try:
+            with _usage_errors():
+                report = measure_map(workload, options, progress)
+        except (MeasurementInterrupted, MeasurementError) as stopped:
+            self._show(stopped.report, progress, given)
+            raise
+        except BaseException:
+            _closed(progress)
+            raise
+        self._show(report, progress, given)
+
+    def _progress(self, quiet: bool) -> Any:
+        if quiet:
+            return NoProgress()
+        if not hasattr(self.shell, "kernel"):
+            return TerminalProgress()
+        live = LiveReport()
+        display(live)
+        return live
+
+    def _show(self, report: Report, progress: Any, given: argparse.Namespace) -> None:
+        self.last = report
+        if given.output:
+            self.shell.user_ns[given.output] = report
+        if isinstance(progress, LiveReport):
+            progress.show(report.record)
+        else:
+            _closed(progress)
+        if not given.quiet:
+            display(report)
+        if given.save:
+            report.save(given.save)
+
+    def _cell(self, line: str, text: str) -> Any:
+        """Registers the cell's source in the shell's cache, line numbers as in the notebook."""
+        from tfinsight.cell import Cell
+
+        compiler = self.shell.compile
+        code = f"# %%mapcost {line}\n" + self.shell.transform_cell(text)
+        filename = compiler.cache(code, self.shell.execution_count, raw_code=code)
+        tree = self.shell.transform_ast(compiler.ast_parse(code, filename))
+        return Cell(
+            text=text,
+            filename=filename,
+            tree=tree,
+            compile_tree=lambda tree, name, mode: compiler(tree, name, mode),
+            shows_last=not DisplayHook.semicolon_at_end_of_expression(text),
+        )
+
+
+TfinsightMagics.mapcost.__doc__ = map_parser().format_help()
+
+
+def _line_names(given: argparse.Namespace, cell: str | None) -> None:
+    """Moves the names of the line form to where `--fn` and `--over` put them."""
+    if not given.names and cell is not None:
+        return
+    if cell is not None:
+        raise UsageError(
+            f"%%mapcost: unexpected `{given.names[0]}`; name the function and the elements with "
+            "--fn FUNCTION --over ELEMENTS"
+        )
+    if given.names:
+        if given.fn or given.over or len(given.names) < 2:
+            raise UsageError("%mapcost: expected a function and elements, as in: %mapcost f x")
+        given.fn, given.over = given.names[0], " ".join(given.names[1:])
+    elif not (given.fn and given.over):
+        raise UsageError("%mapcost: expected a function and elements, as in: %mapcost f x")
+
+
+def _check_before(options: Any, choice: Any) -> None:
+    """Checks all that does not need the cell's names, so that a slip costs no run of the cell."""
+    from tfinsight.strategies import check_names
+
+    choice.check()
+    check_names(options.strategies, options.baseline, options.also)
+
+
+@contextlib.contextmanager
+def _usage_errors() -> Iterator[None]:
+    from tfinsight.workload import WorkloadError
+
+    try:
+        yield
+    except WorkloadError as error:
+        raise UsageError(f"%%mapcost: {error}") from None
+
+
+def _closed(progress: Any) -> None:
+    close = getattr(progress, "close", None)
+    if close is not None:
+        close()
+
+
+def completions(_: Any, event: Any) -> Sequence[str]:
+    """Returns what can follow in a line that begins with the magic."""
+    from tfinsight.strategies import EXECUTIONS, GRID
+
+    previous = event.line[: len(event.line) - len(event.symbol)].split()[-1:]
+    if previous and previous[0] in ("-s", "--strategies", "--baseline"):
+        mappings = dict.fromkeys(row.mapping for row in GRID)
+        return [*(row.id for row in GRID), *mappings, *EXECUTIONS, "as-written"]
+    if event.symbol.startswith("-"):
+        return [flag for option in MAP_OPTIONS for flag in option.flags if flag.startswith("--")]
+    return [*(name for name in event_names(event))]
+
+
+def event_names(event: Any) -> Sequence[str]:
+    """Returns the notebook's own names, for options that take one."""
+    names = getattr(event, "user_ns", None) or {}
+    return [name for name in names if not name.startswith("_")]
+
+
+
+
+
+def register(shell: InteractiveShell) -> None:
+    """Adds the magics to a shell; asks for complete memory figures while that is still possible."""
+    from tfinsight import allocator_switch
+
+    shell.register_magics(TfinsightMagics(shell))
+    for key in ("%%mapcost", "%mapcost"):
+        shell.set_hook("complete_command", completions, str_key=key)
+    if allocator_switch.request_full_coverage() == "too late":
+        print(  # noqa: T201 - the one line that a user must know
+            "tfinsight: memory figures cover allocations of 256 KiB and more. For all of them, restart "
+            "the kernel and load tfinsight before TensorFlow first computes something."
+        )
+
+
+def unregister(shell: InteractiveShell) -> None:
+    """Takes the magics out of a shell."""
+    from tfinsight import allocator_switch
+
+    magics = shell.magics_manager.magics
+    for kind, name in (("cell", "mapcost"), ("line", "mapcost"), ("line", "tfinsight")):
+        magics[kind].pop(name, None)
+    shell.magics_manager.registry.pop(TfinsightMagics.__name__, None)
+    for key in ("%%mapcost", "%mapcost"):
+        shell.strdispatchers["complete_command"].strs.pop(key, None)
+    allocator_switch.withdraw_request()

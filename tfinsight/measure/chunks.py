@@ -1,0 +1,70 @@
+"""The search for a chunk size: a handful of sizes, the leanest of those that are about as fast."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from tfinsight.measure import memory
+from tfinsight.measure.run import MapMeasurement
+from tfinsight.records import ScalingPoint
+from tfinsight.strategies import Strategy
+from tfinsight.strategies.executions import Executable
+from tfinsight.strategies.mappings import Plan
+
+SEARCHED = Strategy("chunked", "graph")
+# Shares of the batch that are tried as a chunk.
+SHARES = (4, 16, 64)
+# Sizes within this ratio of the fastest are about as fast; the leanest of them is taken.
+ABOUT_AS_FAST = 1.15
+
+
+def chunk_sizes(element_count: int) -> tuple[int, ...]:
+    """Returns the sizes to try, rounded down to powers of two, largest first."""
+    sizes = [2 ** ((element_count // share).bit_length() - 1) for share in SHARES
+             if element_count // share >= 1]
+    return tuple(dict.fromkeys(sizes))
+
+
+def choose_chunk_size(measurement: MapMeasurement) -> None:
+    """Tries a handful of chunk sizes and puts the best one into the plan."""
+    rows = [r for r in measurement.rows.values() if r.strategy.mapping == "chunked"]
+    if all(row.failure for row in rows) or measurement.plan.gradient is not None:
+        return
+    sizes = chunk_sizes(measurement.workload.element_count)
+    points = []
+    measurement.mark(SEARCHED.id)
+    for done, size in enumerate(sizes):
+        measurement.progress.update("chunk sizes", f"{size} elements", done, len(sizes))
+        point = _try_size(measurement, replace(measurement.plan, chunk_size=size))
+        if point is None:
+            return  # the rows themselves will tell why
+        points.append(point)
+    measurement.scaling += points
+    if points:
+        fastest = min(point.seconds or 0.0 for point in points)
+        good = [p for p in points if (p.seconds or 0.0) <= ABOUT_AS_FAST * fastest]
+        best = min(good, key=lambda p: (p.peak_bytes or 0, p.seconds or 0.0))
+        assert best.chunk_size is not None
+        measurement.plan = replace(measurement.plan, chunk_size=best.chunk_size)
+
+
+def _try_size(measurement: MapMeasurement, plan: Plan) -> ScalingPoint | None:
+    try:
+        with measurement.user_time():
+            executable = Executable(SEARCHED, measurement.workload, plan)
+            call = executable.bind(measurement.workload.elements)
+            call()
+        seconds = min(_seconds(measurement, call) for _ in range(3))
+        with measurement.user_time():
+            peak = memory.peak_of_call(call, measurement.device, 1)
+    except Exception:
+        return None
+    count = measurement.workload.element_count
+    return ScalingPoint(SEARCHED.id, count, plan.chunk_size, seconds, peak.highest_bytes)
+
+
+def _seconds(measurement: MapMeasurement, call: object) -> float:
+    started = time.perf_counter()
+    measurement.outcome_of(call)  # type: ignore[arg-type]
+    return time.perf_counter() - started

@@ -1,0 +1,246 @@
+"""The first call of each strategy, apart from the rest, and its agreement with the reference."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfinsight.compiler.graph import graph_facts
+from tfinsight.measure.agreement import Outcome, compare
+from tfinsight.measure.preflight import element, predicted_seconds, probe, skip_reason
+from tfinsight.measure.rows import Row
+from tfinsight.measure.run import MapMeasurement
+from tfinsight.records import AS_WRITTEN, Agreement, Failure
+from tfinsight.strategies.executions import Executable
+from tfinsight.strategies.mappings import Plan, UnsupportedError, floating_leaves, stacked
+from tfinsight.workload import Gradient, Workload
+
+# A second call costs little below this, and is a better estimate than a first one.
+SECOND_CALL_BELOW_S = 0.1
+# Functions that stand in for a reference that is skipped or fails, best known first.
+STAND_INS = ("map_fn/graph", "loop/eager", "vectorized_map/graph", "batched/graph")
+
+
+def preflight(measurement: MapMeasurement) -> None:
+    """Probes a few elements and leaves out what would not fit."""
+    workload = measurement.workload
+    with measurement.user_time():
+
+        def run_probe() -> None:
+            measurement.probe = probe(workload, lambda: None)
+
+        measurement.note_changing_variables(run_probe)
+    measurement.restore()
+    probed = measurement.probe
+    measurement.plan = Plan(
+        output_signature=probed.output_signature,
+        chunk_size=max(1, workload.element_count // 8),
+        gradient=_gradient(workload, probed.concrete),
+    )
+    for row in measurement.rows.values():
+        reason = skip_reason(
+            row.strategy, workload, probed, measurement.limits, measurement.plan.chunk_size
+        )
+        if reason is not None:
+            row.skip(reason)
+
+
+def first_calls(measurement: MapMeasurement) -> None:
+    """Runs every strategy once, the reference first, the cheapest of the others next."""
+    reference = _run_reference(measurement)
+    rows = [row for row in measurement.rows.values() if row is not reference and not row.failure]
+    rows.sort(key=lambda row: _predicted(measurement, row))
+    for done, row in enumerate(rows):
+        measurement.progress.update("first calls", row.strategy.id, done, len(rows))
+        if time.perf_counter() > measurement.deadline:
+            row.skip(_budget_spent(measurement))
+            continue
+        outcome = first_call(measurement, row)
+        if outcome is not None and measurement.outcome is not None:
+            row.agreement = _agreement(measurement, row, outcome)
+
+
+def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
+    """Runs one row for the first time; what goes wrong becomes the row's failure."""
+    measurement.mark(row.strategy.id)
+    stage = "trace"
+    try:
+        measurement.restore()
+        with measurement.user_time():
+            started = time.perf_counter()
+            executable = Executable(row.strategy, measurement.workload, measurement.plan)
+            call = executable.bind(measurement.workload.elements)
+            concrete = None if row.strategy.execution == "eager" else call.trace()
+            row.trace_s = None if concrete is None else time.perf_counter() - started
+            bound_s = time.perf_counter() - started
+        stage = "compile" if row.strategy.execution == "xla" else "run"
+        outcome, run_s = measurement.outcome_of(call)
+        row.executable, row.call = executable, call
+        row.first_call_s = bound_s + run_s
+        row.graph = None if concrete is None else graph_facts(concrete)
+        _call_again(measurement, row, run_s)
+    except UnsupportedError as error:
+        row.skip(Failure("trace", "unsupported", str(error)))
+        return None
+    except Exception as error:
+        row.fail(stage, error)
+        return None
+    if row.strategy.mapping == "chunked":
+        row.chunk_size = measurement.plan.chunk_size
+    return outcome
+
+
+def _call_again(measurement: MapMeasurement, row: Row, run_s: float) -> None:
+    """Calls once more where that is cheap: a better estimate, and does it trace again?"""
+    row.estimate_s = run_s
+    eager = row.strategy.execution == "eager"
+    if eager and row.strategy.mapping == "vectorized_map":
+        row.traces_per_call = _eager_traces(measurement, row)
+        return
+    assert row.call is not None
+    if eager and run_s > SECOND_CALL_BELOW_S:
+        return
+    traces = row.call.trace_count()
+    _, row.estimate_s = measurement.outcome_of(row.call)
+    if not eager:
+        row.traces_per_call = float(row.call.trace_count() - traces)
+
+
+def _eager_traces(measurement: MapMeasurement, row: Row) -> float:
+    """Counts how often one more eager call enters the user's function to trace it."""
+    traces = 0
+    function = measurement.workload.function
+
+    def counted(item: Any) -> Any:
+        nonlocal traces
+        traces += not tf.executing_eagerly()
+        return function(item)
+
+    workload = replace(measurement.workload, function=counted)
+    call = Executable(row.strategy, workload, measurement.plan).bind(workload.elements)
+    measurement.outcome_of(call)
+    return float(traces)
+
+
+def _run_reference(measurement: MapMeasurement) -> Row:
+    """Runs the reference; where it can't be run, another row takes its place."""
+    names = [measurement.reference, *STAND_INS, *measurement.rows]
+    if measurement.reference == AS_WRITTEN:
+        names = [AS_WRITTEN]
+    wanted = measurement.reference
+    for name in names:
+        row = measurement.rows.get(name)
+        if row is None or row.failure is not None:
+            continue
+        measurement.progress.update("first calls", name, 0, len(measurement.rows))
+        outcome = first_call(measurement, row)
+        if outcome is None:
+            continue
+        measurement.outcome = outcome
+        row.agreement = Agreement("equal", 0.0, 0.0, "the reference itself")
+        if name != wanted:
+            if measurement.baseline == wanted:
+                measurement.baseline = name
+            measurement.reference = name
+            measurement.notes.append(
+                f"`{wanted}` could not be run, so results are compared with `{name}`."
+            )
+        return row
+    return measurement.rows[wanted]
+
+
+def _agreement(measurement: MapMeasurement, row: Row, outcome: Outcome) -> Agreement:
+    assert measurement.outcome is not None
+    if measurement.workload.element_count == 0:
+        return Agreement("unchecked", detail="there are no elements to compare")
+    agreement = compare(measurement.outcome, outcome, random=measurement.probe.random)
+    if row.strategy.mapping == "batched" and agreement.verdict in ("equal", "close"):
+        return _probed(measurement, agreement)
+    return agreement
+
+
+def _probed(measurement: MapMeasurement, agreement: Agreement) -> Agreement:
+    """Guards a batched form against batches on which a wrong form agrees by luck."""
+    workload = measurement.workload
+    batch = random_elements(workload.elements, workload.element_count)
+    if batch is None:
+        return replace(agreement, detail="agrees on this input; no random elements could be made")
+    elements, count = batch
+    batched = workload.batched or workload.function
+    try:
+        with measurement.user_time():
+            one_by_one = [workload.function(element(elements, i)) for i in range(count)]
+            expected = stacked(one_by_one, measurement.plan.output_signature)
+            found = compare(Outcome(expected), Outcome(batched(elements)))
+    except Exception as error:
+        detail = f"agrees on this input; on random elements it fails: {type(error).__name__}"
+        return replace(agreement, detail=detail)
+    finally:
+        measurement.restore()
+    if found.verdict == "different":
+        detail = f"agrees on this input by luck; on random elements {found.detail}"
+        return replace(found, detail=detail)
+    return replace(agreement, probed=True)
+
+
+def random_elements(elements: Any, count: int) -> tuple[Any, int] | None:
+    """Makes a few random elements of the same kinds, or `None` where that can't be done.
+
+    Their number is at least 3 and none of the elements' own dimensions, so that a form that mixes
+    up the two does not agree by luck. Integers stay within the range that the elements have.
+    """
+    leaves = tf.nest.flatten(elements)
+    if not all(isinstance(leaf, tf.Tensor) and leaf.dtype != tf.string for leaf in leaves):
+        return None
+    if count == 0:
+        return None
+    dimensions = {int(size) for leaf in leaves for size in leaf.shape[1:]}
+    rows = next(n for n in range(3, 4 + len(dimensions)) if n not in dimensions)
+    generator = np.random.default_rng(0)
+    made = [_random_like(leaf, rows, generator) for leaf in leaves]
+    return tf.nest.pack_sequence_as(elements, made), rows
+
+
+def _random_like(leaf: tf.Tensor, rows: int, generator: np.random.Generator) -> tf.Tensor:
+    shape = [rows, *leaf.shape[1:]]
+    if leaf.dtype.is_bool:
+        return tf.constant(generator.integers(0, 2, shape).astype(bool))
+    values = leaf.numpy()
+    low, high = (values.min(), values.max()) if values.size else (0, 1)
+    if leaf.dtype.is_integer:
+        return tf.constant(generator.integers(low, high, shape, endpoint=True), leaf.dtype)
+    # Values of the elements' own range: functions such as log or sqrt keep their meaning.
+    if leaf.dtype.is_complex or not np.isfinite([float(low), float(high)]).all() or low == high:
+        return tf.cast(tf.constant(generator.normal(size=shape)), leaf.dtype)
+    drawn = generator.uniform(float(low), float(high), shape)
+    return tf.cast(tf.constant(drawn), leaf.dtype)
+
+
+def _gradient(workload: Workload, concrete: Any) -> Gradient | None:
+    if not workload.under_tape:
+        return None
+    variables = () if concrete is None else tuple(v for v in concrete.variables if v.trainable)
+    watches = workload.tape_watches_elements and bool(floating_leaves(workload.elements))
+    return Gradient(variables, watches) if variables or watches else None
+
+
+def _predicted(measurement: MapMeasurement, row: Row) -> float:
+    plan = measurement.plan
+    seconds = predicted_seconds(
+        row.strategy, measurement.workload, measurement.probe, plan.chunk_size
+    )
+    return seconds + (1.0 if row.strategy.execution == "xla" else 0.0)
+
+
+def _budget_spent(measurement: MapMeasurement) -> Failure:
+    return Failure(
+        "preflight",
+        "budget spent",
+        f"the budget of {measurement.options.budget_s:g} s was spent before its turn",
+    )
+
+

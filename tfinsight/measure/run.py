@@ -1,0 +1,239 @@
+"""The measurement of one workload: its rows, and the stages that fill them in.
+
+Each stage is a function of the measurement that can be read alone, in a file of its own; `api` calls
+them in order. What is known so far can be turned into a record at any moment, so that an interrupt
+loses nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import tensorflow as tf
+
+from tfinsight import captured_output, state
+from tfinsight.measure import memory
+from tfinsight.measure.agreement import Outcome
+from tfinsight.measure.environment import environment, measured_device
+from tfinsight.measure.preflight import MEMORY_SHARE, Limits, Probe, available_memory_bytes
+from tfinsight.measure.rows import Row
+from tfinsight.records import (
+    AS_WRITTEN,
+    LogLine,
+    MapCost,
+    MapOptions,
+    Progress,
+    ScalingPoint,
+    Stage,
+    WorkloadFacts,
+)
+from tfinsight.strategies import GRID, Strategy, canonical, check_names, select, variants
+from tfinsight.strategies.mappings import Plan, part
+from tfinsight.workload import Workload, WorkloadError, tensor_facts
+
+MAP_REFERENCE = Strategy("map_fn", "eager")
+
+
+class MapMeasurement:
+    """One run of `mapcost`.
+
+    Attributes:
+        workload: what is measured.
+        options: how.
+        progress: is told what is being done.
+        rows: id to row, in the grid's order.
+        reference: id of the row that results are compared with.
+        baseline: id of the row that speed-ups refer to.
+        limits: seconds and bytes that one call may need.
+        probe: what a few elements told; filled in by the first stage.
+        plan: what the mappings need to know; filled in by the first stage.
+        outcome: the reference's outcome while rows are compared with it.
+        changing: the variables that the workload changes.
+        scaling: rows at other sizes.
+        notes: what a reader must know.
+    """
+
+    def __init__(self, workload: Workload, options: MapOptions, progress: Progress) -> None:
+        self.workload = workload
+        self.options = options
+        self.progress = progress
+        self.started = time.perf_counter()
+        self.rows = {row.strategy.id: row for row in map(Row, _strategies(workload, options))}
+        self.reference = AS_WRITTEN if AS_WRITTEN in self.rows else MAP_REFERENCE.id
+        self.baseline = canonical(options.baseline) if options.baseline else self.reference
+        self.probe = Probe()
+        self.plan = Plan()
+        self.outcome: Outcome | None = None
+        self.changing: tuple[Any, ...] = ()
+        self.scaling: list[ScalingPoint] = []
+        self.notes: list[str] = []
+        self.device = measured_device()
+        self.coverage = memory.coverage(self.device)
+        free = options.memory_limit_bytes
+        if free is None:
+            free = int(MEMORY_SHARE * available_memory_bytes())
+        self.limits = Limits(options.budget_s, free)
+        self._stages: list[Stage] = []
+        self._user_s = 0.0
+        self._output: captured_output.Captured | None = None
+        self._logs: tuple[LogLine, ...] = ()
+        self._snapshot: state.Snapshot | None = None
+
+    @property
+    def deadline(self) -> float:
+        """Value of `time.perf_counter` at which the budget is spent."""
+        return self.started + self.options.budget_s
+
+    @contextlib.contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keeps the notebook as it is, and its output free, until the block ends."""
+        workload = self.workload
+        roots = [workload.function, workload.given_elements, workload.batched]
+        roots += [*workload.variants.values(), workload.arguments]
+        self._snapshot = state.take(workload.namespace, roots)
+        self.notes += [f"Not put back after measuring: {what}." for what in self._snapshot.uncovered]
+        with state.preserved(), captured_output.captured() as self._output:
+            try:
+                yield
+            finally:
+                self._snapshot.restore()
+                self._logs = self._output.lines()
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Times a stage, and what of it is spent in the user's own function."""
+        started, user_before = time.perf_counter(), self._user_s
+        self.progress.update(name, "", 0, 1)
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - started
+            self._stages.append(Stage(name, seconds, self._user_s - user_before))
+            self.mark("")
+
+    @contextlib.contextmanager
+    def user_time(self) -> Iterator[None]:
+        """Counts the block as time spent in the user's own function."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._user_s += time.perf_counter() - started
+
+    def add_user_seconds(self, seconds: float) -> None:
+        """Counts seconds that were spent in the user's own function."""
+        self._user_s += seconds
+
+    def mark(self, strategy: str) -> None:
+        """Attributes what is printed or logged from now on to a row."""
+        if self._output is not None:
+            self._output.mark(strategy)
+
+    def restore(self) -> None:
+        """Puts back what a run may have changed: every call starts from the same state."""
+        if self._snapshot is not None:
+            self._snapshot.restore()
+        state.reseed()
+
+    def note_changing_variables(self, change: Callable[[], object]) -> None:
+        """Runs `change` and remembers which variables it changed; every later call restores them."""
+        before = state.variable_values()
+        change()
+        self.changing = state.changed_variables(before, state.variable_values())
+
+    def outcome_of(self, call: Callable[[], Any]) -> tuple[Outcome, float]:
+        """Runs `call` once from the common state; returns its outcome and its seconds."""
+        self.restore()
+        before = [variable.numpy() for variable in self.changing]
+        with self.user_time():
+            started = time.perf_counter()
+            result = call()
+            tf.test.experimental.sync_devices()
+            seconds = time.perf_counter() - started
+        after = [variable.numpy() for variable in self.changing]
+        names = [variable.name for variable in self.changing]
+        self.restore()
+        return Outcome(result, tuple(zip(names, before, after, strict=True))), seconds
+
+    def record(self, code: Callable[[WorkloadFacts, Row], str], interrupted: str | None) -> MapCost:
+        """Returns what is known so far, without findings and verdict.
+
+        Args:
+            code: makes the text to paste for a row.
+            interrupted: name of the stage in which it was interrupted, or `None`.
+        """
+        facts = self._facts()
+        return MapCost(
+            workload=facts,
+            environment=environment(self.device, self.coverage),
+            options=self.options,
+            reference=self.reference,
+            baseline=self.baseline,
+            runs=tuple(row.finished(code(facts, row)) for row in self.rows.values()),
+            scaling=tuple(self.scaling),
+            logs=self._logs,
+            stages=tuple(self._stages),
+            interrupted=interrupted,
+            notes=tuple(self.notes),
+        )
+
+    def current_stage(self) -> str:
+        """Returns the name of the latest stage."""
+        return self._stages[-1].name if self._stages else "start"
+
+    def reduced(self, count: int) -> Workload:
+        """Returns the workload with its first `count` elements only."""
+        elements = tf.nest.map_structure(lambda leaf: part(leaf, 0, count), self.workload.elements)
+        return replace(
+            self.workload, elements=elements, given_elements=elements, element_count=count
+        )
+
+    def _facts(self) -> WorkloadFacts:
+        workload, wording = self.workload, self.workload.wording
+        result = () if self.outcome is None else self.outcome.result
+        forward = result[0] if self.plan.gradient is not None and result else result
+        return WorkloadFacts(
+            function=wording.function,
+            elements=wording.elements,
+            call=workload.call,
+            call_text=wording.call_text,
+            place=wording.place,
+            enclosing=wording.enclosing,
+            execution=workload.execution,
+            with_gradient=self.plan.gradient is not None,
+            element_count=workload.element_count,
+            inputs=tensor_facts(workload.elements),
+            outputs=tensor_facts(forward),
+            arguments=dict(wording.arguments),
+            assigned_name=wording.assigned_name,
+            ops_per_element=self.probe.op_count,
+            batched=workload.batched_name,
+            source=wording.source,
+            call_number=workload.call_number,
+            other_calls=workload.other_calls,
+        )
+
+
+def _strategies(workload: Workload, options: MapOptions) -> tuple[Strategy, ...]:
+    """Returns the rows to run: those asked for, and always reference and baseline.
+
+    Raises:
+        WorkloadError: an unknown strategy or baseline.
+    """
+    check_names(options.strategies, options.baseline, options.also)
+    written = Strategy(AS_WRITTEN, workload.execution)
+    rows = (written, *GRID, *variants(options.also))
+    wanted = {row.id for row in select(options.strategies, variants(options.also))}
+    wanted.add(MAP_REFERENCE.id if workload.call is None else AS_WRITTEN)
+    if options.baseline is not None:
+        wanted.add(canonical(options.baseline))
+        if workload.call is None and options.baseline == AS_WRITTEN:
+            raise WorkloadError(
+                "there is no row `as-written` where function and elements are named; "
+                f"the reference is `{MAP_REFERENCE.id}`"
+            )
+    return tuple(row for row in rows if row.id in wanted)

@@ -1,0 +1,63 @@
+"""Steady state: all rows interleaved, speed-ups from pairs within rounds."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from tfinsight.measure.rows import Row
+from tfinsight.measure.run import MapMeasurement
+from tfinsight.measure.statistics import compare
+from tfinsight.measure.timing import Contender, InterleavedTiming
+
+
+# Left of the budget for memory and evidence, which come after timing.
+SHARE_FOR_TIMING = 0.7
+
+
+def steady_state(measurement: MapMeasurement) -> None:
+    """Times all rows that run, until the verdict is settled or the budget's share is spent."""
+    rows = {row.strategy.id: row for row in measurement.rows.values() if row.runs}
+    ranked = {name for name, row in rows.items() if row.ranked}
+    left = max(0.0, measurement.deadline - time.perf_counter())
+    timing = InterleavedTiming(
+        [_contender(measurement, row) for row in rows.values()],
+        baseline_id=measurement.baseline,
+        eligible_ids=ranked,
+        deadline=time.perf_counter() + SHARE_FOR_TIMING * left,
+        clock=time.perf_counter,
+        synchronize=_synchronizer(),
+        on_round=lambda done, total: measurement.progress.update(
+            "timing", "all strategies in turn", done, total
+        ),
+    )
+    try:
+        timing.run()
+    finally:
+        measurement.add_user_seconds(timing.user_seconds)
+        results = timing.results()
+        comparisons = compare(results, measurement.baseline, ranked)
+        for name, result in results.items():
+            rows[name].steady, rows[name].comparison = result, comparisons[name]
+        for name, error in timing.failures:
+            rows[name].fail("timing", error)
+
+
+def _contender(measurement: MapMeasurement, row: Row) -> Contender:
+    call: Callable[[], object]
+    assert row.call is not None
+    call = row.call
+    if row.new_value_calls:
+        turns = itertools.cycle(row.new_value_calls)
+        call = lambda: next(turns)()  # noqa: E731 - a one-line turn-taker reads best as such
+    return Contender(row.strategy.id, call, row.estimate_s or 0.0, measurement.restore)
+
+
+def _synchronizer() -> Callable[[], None]:
+    """Returns what waits for the devices; eager CPU calls have ended when they return."""
+    if tf.config.list_logical_devices("GPU") or not tf.config.experimental.get_synchronous_execution():
+        return lambda: tf.test.experimental.sync_devices()
+    return lambda: None
