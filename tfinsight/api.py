@@ -27,7 +27,7 @@ from tfinsight.options import map_options, parse_budget, parse_names, parse_path
 from tfinsight.records import Environment, MapCost, MapOptions, Progress, WorkloadFacts
 from tfinsight.report import Report
 from tfinsight.source_text import call_text
-from tfinsight.workload import Workload, WorkloadError, Wording
+from tfinsight.workload import Wording, Workload, WorkloadError
 
 MAP_STAGES: tuple[tuple[str, Callable[[MapMeasurement], None]], ...] = (
     ("preflight", preflight),  # a probe of a few elements; what would not fit is left out
@@ -40,7 +40,7 @@ MAP_STAGES: tuple[tuple[str, Callable[[MapMeasurement], None]], ...] = (
 )
 
 
-class MeasurementInterrupted(KeyboardInterrupt):  # noqa: N818 - it is an interrupt, not an error
+class MeasurementInterrupted(KeyboardInterrupt):
     """The user interrupted a measurement.
 
     Attributes:
@@ -105,7 +105,9 @@ def mapcost(
         MeasurementInterrupted: on an interrupt, with the report of what was finished.
     """
     words = call_text(sys._getframe(1))  # noqa: SLF001 - the caller's own words for the report
-    named = {getattr(variant, "__name__", f"variant_{i}"): variant for i, variant in enumerate(also)}
+    named = {
+        getattr(variant, "__name__", f"variant_{i}"): variant for i, variant in enumerate(also)
+    }
     options = map_options(
         {
             "strategies": None if strategies is None else parse_names(strategies),
@@ -113,17 +115,15 @@ def mapcost(
             "batched": None if batched is None else getattr(batched, "__name__", "batched"),
             "also": tuple(named),
             "budget": None if budget is None else parse_budget(budget),
-            "memory_limit": parse_size(memory_limit) if isinstance(memory_limit, str) else memory_limit,
+            "memory_limit": parse_size(memory_limit)
+            if isinstance(memory_limit, str)
+            else memory_limit,
         }
     )
     path = None if save is None else parse_path(save)
-    wording = Wording(
-        words.function or getattr(fn, "__name__", "fn"), words.elements or "elems"
-    )
-    workload = function_workload(fn, elems, wording, MapChoice(), namespace=None)
-    workload = replace(
-        workload, batched=batched, batched_name=options.batched, variants=named
-    )
+    wording = Wording(words.function or getattr(fn, "__name__", "fn"), words.elements or "elems")
+    workload = function_workload(fn, elems, wording, MapChoice(), namespace={})
+    workload = replace(workload, batched=batched, batched_name=options.batched, variants=named)
     report = measure_map(workload, options, progress or _default_progress(quiet))
     if path is not None:
         report.save(path)

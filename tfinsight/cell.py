@@ -21,9 +21,9 @@ from tfinsight.records import Execution, MapCall
 from tfinsight.source_text import CallText
 from tfinsight.tensorflow_private import is_tf_function
 from tfinsight.workload import (
+    Wording,
     Workload,
     WorkloadError,
-    Wording,
     check_function,
     converted_elements,
 )
@@ -54,13 +54,13 @@ class Cell:
         if self.shows_last and statements and isinstance(statements[-1], ast.Expr):
             last = ast.Interactive([statements.pop()])
         body = ast.Module(statements, type_ignores=[])
-        exec(self.compile_tree(body, self.filename, "exec"), namespace)  # noqa: S102
+        exec(self.compile_tree(body, self.filename, "exec"), namespace)
         if last is not None:
-            exec(self.compile_tree(last, self.filename, "single"), namespace)  # noqa: S102
+            exec(self.compile_tree(last, self.filename, "single"), namespace)
 
     def run_hidden(self, namespace: dict[str, Any]) -> None:
         """Runs the cell again without displaying anything."""
-        exec(self.compile_tree(self.tree, self.filename, "exec"), namespace)  # noqa: S102
+        exec(self.compile_tree(self.tree, self.filename, "exec"), namespace)
 
     def names_read(self) -> tuple[str, ...]:
         """Returns the names that the cell reads, in order of appearance."""
@@ -120,7 +120,7 @@ def run_and_understand(cell: Cell, namespace: dict[str, Any], choice: MapChoice)
         cell.run(namespace)
     if choice.fn is not None:
         return named_workload(namespace, choice, cell.text)
-    calls = _concrete_calls(cell, before, watcher, namespace)
+    calls = _concrete_calls(cell, before, watcher)
     if not calls:
         raise WorkloadError(_nothing_found(cell, namespace, watcher))
     return _workload_of_call(cell, calls, watcher, choice, namespace)
@@ -146,7 +146,7 @@ def function_workload(
     given: Any,
     wording: Wording,
     choice: MapChoice,
-    namespace: dict[str, Any],
+    namespace: Mapping[str, Any],
 ) -> Workload:
     """Returns the workload of a function and elements at hand, both checked."""
     check_function(function, wording.function, "an element")
@@ -157,7 +157,6 @@ def function_workload(
         given_elements=given,
         element_count=count,
         wording=wording,
-        namespace=namespace,
         **_user_functions(choice, namespace),
     )
 
@@ -169,14 +168,16 @@ def evaluate(expression: str, namespace: Mapping[str, Any], option: str) -> Any:
         WorkloadError: it can't be evaluated; names that are alike are suggested.
     """
     try:
-        return eval(expression, dict(namespace))  # noqa: S307 - the user's own words
+        return eval(expression, dict(namespace))
     except NameError as error:
         name = getattr(error, "name", None) or expression
         close = difflib.get_close_matches(name, [n for n in namespace if n[:1] != "_"], n=3)
         hint = f" Did you mean {' or '.join(f'`{c}`' for c in close)}?" if close else ""
         raise WorkloadError(f"{option} names `{name}`, which does not exist.{hint}") from None
     except SyntaxError:
-        raise WorkloadError(f"{option} must be a name or an expression, not `{expression}`") from None
+        raise WorkloadError(
+            f"{option} must be a name or an expression, not `{expression}`"
+        ) from None
     except Exception as error:
         raise WorkloadError(
             f"{option} `{expression}` can't be evaluated: {type(error).__name__}: {error}"
@@ -196,9 +197,7 @@ def _user_functions(choice: MapChoice, namespace: Mapping[str, Any]) -> dict[str
     return functions
 
 
-def _concrete_calls(
-    cell: Cell, before: dict[str, Any], watcher: MapWatcher, namespace: dict[str, Any]
-) -> list[SeenCall]:
+def _concrete_calls(cell: Cell, before: dict[str, Any], watcher: MapWatcher) -> list[SeenCall]:
     """Returns the maps with values for their elements, from a hidden rerun where needed."""
     seen = list(watcher.sites.values())
     if seen and not any(call.symbolic for call in seen):
@@ -206,7 +205,7 @@ def _concrete_calls(
     if not seen and not _may_hide_a_map(cell, before):
         return []
     eager = [call for call in seen if not call.symbolic]
-    rerun = _rerun_eagerly(cell, before, namespace)
+    rerun = _rerun_eagerly(cell, before)
     sites = {call.site for call in eager}
     return eager + [c for c in rerun if c.site not in sites and not c.symbolic]
 
@@ -229,13 +228,10 @@ def _root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _rerun_eagerly(
-    cell: Cell, before: dict[str, Any], namespace: dict[str, Any]
-) -> list[SeenCall]:
+def _rerun_eagerly(cell: Cell, before: dict[str, Any]) -> list[SeenCall]:
     """Runs the cell once more, unseen and with functions run eagerly, from the state after it."""
     watcher = MapWatcher()
-    roots = [before[name] for name in cell.names_read() if name in before]
-    snapshot = state.take(namespace, roots)
+    snapshot = state.take({name: before[name] for name in cell.names_read() if name in before})
     if snapshot.not_repeatable:
         what = " and ".join(snapshot.not_repeatable)
         raise WorkloadError(
@@ -280,13 +276,17 @@ def _workload_of_call(
         element_count=count,
         wording=_wording(chosen, text, place, cell),
         call=chosen.kind,
+        plain_run_s=watcher.seconds.get(chosen.site, chosen.seconds),
+        device=chosen.device,
+        distribution=chosen.distribution,
         arguments=chosen.arguments,
         execution=execution,
         under_tape=chosen.under_tape,
         tape_watches_elements=chosen.watches_elements,
         call_number=calls.index(chosen) + 1,
-        other_calls=tuple(d for call, d in zip(calls, described, strict=True) if call is not chosen),
-        namespace=namespace,
+        other_calls=tuple(
+            d for call, d in zip(calls, described, strict=True) if call is not chosen
+        ),
         **_user_functions(choice, namespace),
     )
 
@@ -359,9 +359,6 @@ def _own_names(cell: Cell, namespace: Mapping[str, Any]) -> tuple[str, str]:
     """Returns a function and a tensor of the user's for an example, the cell's own first."""
     names = [*cell.names_read(), *[n for n in namespace if not n.startswith("_")]]
     own = [(name, namespace[name]) for name in dict.fromkeys(names) if name in namespace]
-    functions = [
-        n for n, v in own if callable(v) and getattr(v, "__module__", "") == "__main__"
-    ]
+    functions = [n for n, v in own if callable(v) and getattr(v, "__module__", "") == "__main__"]
     tensors = [n for n, v in own if hasattr(v, "dtype") and len(getattr(v, "shape", ())) > 0]
     return (functions or ["your_function"])[0], (tensors or ["your_elements"])[0]
-

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
-
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+import functools
+import os
+import shlex
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.display import display
-from IPython.utils.process import arg_split
 
 from tfinsight.options import MAP_OPTIONS, Option, map_options
-from tfinsight.render.widgets import LiveReport, NoProgress, TerminalProgress
-from tfinsight.report import Report
+
+if TYPE_CHECKING:
+    from tfinsight.report import Report
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,14 +72,15 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
+        self.shell: InteractiveShell = shell
         self.last: Report | None = None
 
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def mapcost(self, line: str, cell: str | None = None) -> None:
-        """Documented from the parser."""
+        """Measures a map; the documentation that users see is made from the parser, below."""
         parser = map_parser()
-        given = parser.parse_args(arg_split(line, posix=True))
+        given = parser.parse_args(_words(line))
         if given.help:
             print(parser.format_help())  # noqa: T201 - what was asked for
             return
@@ -89,7 +95,9 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
             if cell is None:
                 workload = named_workload(namespace, choice)
             else:
-                workload = run_and_understand(self._cell(line, cell), namespace, choice)
+                parsed = self._cell(line, cell)
+                with self._shown_from(parsed.filename):
+                    workload = run_and_understand(parsed, namespace, choice)
         self._measure(workload, options, given)
 
     @line_magic  # type: ignore[untyped-decorator]
@@ -115,7 +123,12 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
         try:
             with _usage_errors():
                 report = measure_map(workload, options, progress)
-        except (MeasurementInterrupted, MeasurementError) as stopped:
+        except MeasurementInterrupted as stopped:
+            self._show(stopped.report, progress, given)
+            text = f"KeyboardInterrupt: {stopped}"
+            _show_as(stopped, lambda: [text])
+            raise
+        except MeasurementError as stopped:
             self._show(stopped.report, progress, given)
             raise
         except BaseException:
@@ -124,6 +137,8 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
         self._show(report, progress, given)
 
     def _progress(self, quiet: bool) -> Any:
+        from tfinsight.render.widgets import LiveReport, NoProgress, TerminalProgress
+
         if quiet:
             return NoProgress()
         if not hasattr(self.shell, "kernel"):
@@ -136,7 +151,7 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
         self.last = report
         if given.output:
             self.shell.user_ns[given.output] = report
-        if isinstance(progress, LiveReport):
+        if hasattr(progress, "show"):
             progress.show(report.record)
         else:
             _closed(progress)
@@ -144,6 +159,18 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
             display(report)
         if given.save:
             report.save(given.save)
+
+    @contextlib.contextmanager
+    def _shown_from(self, filename: str) -> Iterator[None]:
+        """Lets an error of the cell's own be shown as without the magic, tfinsight's frames left out."""
+        try:
+            yield
+        except Exception as error:
+            trace = _frames_from(error.__traceback__, filename)
+            if trace is not None:
+                shown = self.shell.InteractiveTB.structured_traceback
+                _show_as(error, functools.partial(shown, type(error), error, trace, tb_offset=0))
+            raise
 
     def _cell(self, line: str, text: str) -> Any:
         """Registers the cell's source in the shell's cache, line numbers as in the notebook."""
@@ -157,12 +184,24 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
             text=text,
             filename=filename,
             tree=tree,
-            compile_tree=lambda tree, name, mode: compiler(tree, name, mode),
+            compile_tree=lambda tree, name, mode: compile(
+                tree,  # type: ignore[arg-type]
+                name,
+                mode,
+                compiler.flags,
+            ),
             shows_last=not DisplayHook.semicolon_at_end_of_expression(text),
         )
 
 
 TfinsightMagics.mapcost.__doc__ = map_parser().format_help()
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"%%mapcost: {error} in: {line}") from None
 
 
 def _line_names(given: argparse.Namespace, cell: str | None) -> None:
@@ -200,6 +239,26 @@ def _usage_errors() -> Iterator[None]:
         raise UsageError(f"%%mapcost: {error}") from None
 
 
+def _show_as(error: BaseException, lines: Callable[[], list[str]]) -> None:
+    """Sets how IPython shows an error: it asks the exception itself for this method."""
+    with contextlib.suppress(AttributeError, TypeError):  # some exceptions take no attributes
+        error._render_traceback_ = lines  # type: ignore[attr-defined]
+
+
+def _frames_from(trace: types.TracebackType | None, filename: str) -> types.TracebackType | None:
+    """Returns the part of a traceback that begins in `filename`, without tfinsight's own frames."""
+    kept: list[types.TracebackType] = []
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if (kept or name == filename) and not name.startswith(_PACKAGE):
+            kept.append(trace)
+        trace = trace.tb_next
+    chain = None
+    for part in reversed(kept):
+        chain = types.TracebackType(chain, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    return chain
+
+
 def _closed(progress: Any) -> None:
     close = getattr(progress, "close", None)
     if close is not None:
@@ -216,16 +275,7 @@ def completions(_: Any, event: Any) -> Sequence[str]:
         return [*(row.id for row in GRID), *mappings, *EXECUTIONS, "as-written"]
     if event.symbol.startswith("-"):
         return [flag for option in MAP_OPTIONS for flag in option.flags if flag.startswith("--")]
-    return [*(name for name in event_names(event))]
-
-
-def event_names(event: Any) -> Sequence[str]:
-    """Returns the notebook's own names, for options that take one."""
-    names = getattr(event, "user_ns", None) or {}
-    return [name for name in names if not name.startswith("_")]
-
-
-
+    return []  # the notebook's own names are completed by IPython
 
 
 def register(shell: InteractiveShell) -> None:

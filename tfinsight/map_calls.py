@@ -42,6 +42,8 @@ class SeenCall:
         enclosing_xla: that function is compiled with XLA.
         under_tape: a gradient tape was recording.
         watches_elements: and would record what is computed from the elements.
+        device: the device scope in force, or empty.
+        distribution: the distribution strategy in scope, or `None`.
     """
 
     kind: str
@@ -56,6 +58,8 @@ class SeenCall:
     enclosing_xla: bool
     under_tape: bool
     watches_elements: bool
+    device: str
+    distribution: Any
 
 
 @dataclass
@@ -87,7 +91,7 @@ class MapWatcher:
     def _watched(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         @functools.wraps(original)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            frame = sys._getframe(1)
+            frame = sys._getframe(1)  # noqa: SLF001 - whose call it is
             if self._depth or not _is_public_call(frame, kind):
                 return original(*args, **kwargs)
             seen = functools.partial(self._record, kind, args, kwargs, frame)
@@ -102,9 +106,7 @@ class MapWatcher:
 
         return watched
 
-    def _record(
-        self, kind: str, args: Any, kwargs: Any, frame: FrameType, seconds: float
-    ) -> None:
+    def _record(self, kind: str, args: Any, kwargs: Any, frame: FrameType, seconds: float) -> None:
         user_frame = _user_frame(frame)
         if user_frame is None:
             return
@@ -131,7 +133,15 @@ class MapWatcher:
             enclosing_xla=enclosing is not None and enclosing.jit_compile,
             under_tape=tensorflow_private.tape_is_recording(),
             watches_elements=tensorflow_private.tape_would_record(eager_leaves),
+            device=tensorflow_private.device_scope(),
+            distribution=_distribution_scope(),
         )
+
+
+def _distribution_scope() -> Any:
+    if tf.distribute.has_strategy() and tf.distribute.in_cross_replica_context():
+        return tf.distribute.get_strategy()
+    return None
 
 
 def _unpack(kind: str, args: Any, kwargs: Any) -> tuple[Callable[[Any], Any], Any, dict[str, Any]]:

@@ -7,7 +7,9 @@ use of a missing name raises `TensorFlowMovedError`, which names it and the reas
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
+import random
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
@@ -42,6 +44,21 @@ NAMES: dict[str, PrivateName] = {
     "TapeSetShouldRecordBackprop": PrivateName(
         "tensorflow.python.pywrap_tfe", "TFE_Py_TapeSetShouldRecordBackprop",
         "knowing whether that tape watched the elements"),
+    "GradientTape": PrivateName(
+        "tensorflow.python.eager.backprop", "GradientTape",
+        "keeping the user's tapes from recording what is measured"),
+    "ForwardAccumulator": PrivateName(
+        "tensorflow.python.eager.forwardprop", "ForwardAccumulator",
+        "keeping the user's accumulators from following what is measured"),
+    "context": PrivateName(
+        "tensorflow.python.eager.context", "context",
+        "measuring under another seed without clearing the kernels that hold the user's streams"),
+    "BaseResourceVariable": PrivateName(
+        "tensorflow.python.ops.resource_variable_ops", "BaseResourceVariable",
+        "finding the variables that a run may change"),
+    "UnreadVariable": PrivateName(
+        "tensorflow.python.ops.resource_variable_ops", "_UnreadVariable",
+        "telling a variable from what its assignment returns"),
 }
 # fmt: on
 
@@ -129,3 +146,49 @@ def tape_is_recording() -> bool:
 def tape_would_record(tensors: Sequence[Any]) -> bool:
     """Tells whether a recording tape watches one of `tensors`, or what they were computed from."""
     return bool(tensors) and bool(resolve("TapeSetShouldRecordBackprop")(list(tensors)))
+
+
+@contextlib.contextmanager
+def paused_tapes() -> Iterator[None]:
+    """Keeps all recording tapes and accumulators from recording until the block ends.
+
+    `stop_recording` would not do: it stops recording altogether, the tapes of what is measured too.
+    """
+    kinds = ((resolve("GradientTape"), "tape"), (resolve("ForwardAccumulator"), "accumulator"))
+    recording = [
+        (value, word)
+        for value in gc.get_objects()
+        for kind, word in kinds
+        if type(value) is kind and getattr(value, "_recording", False)
+    ]
+    for value, word in recording:
+        getattr(value, f"_pop_{word}")()
+    try:
+        yield
+    finally:
+        for value, word in reversed(recording):
+            getattr(value, f"_push_{word}")()
+
+
+@contextlib.contextmanager
+def other_seed(seed: int) -> Iterator[None]:
+    """Puts another global seed in force until the block ends; the user's streams stay where they are."""
+    context = resolve("context")()
+    context.ensure_initialized()
+    before = context._seed, context._rng
+    restart_op_seeds(seed)
+    try:
+        yield
+    finally:
+        context._seed, context._rng = before
+
+
+def restart_op_seeds(seed: int) -> None:
+    """Starts the stream that ops without a seed of their own take theirs from."""
+    context = resolve("context")()
+    context._seed, context._rng = seed, random.Random(seed)
+
+
+def device_scope() -> str:
+    """Returns the name of the device scope that eager ops are placed by, or an empty string."""
+    return str(resolve("context")().device_name or "")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import tensorflow as tf
 
@@ -65,7 +66,9 @@ class Workload:
         wording: how the user wrote it.
         call_number: which of the cell's maps it is.
         other_calls: the maps that are not measured.
-        namespace: the notebook's names, or `None`.
+        device: the device scope that the call stood in, or empty.
+        distribution: the distribution strategy whose scope it stood in, or `None`.
+        plain_run_s: seconds that the call took in the cell's plain run, or `None`.
     """
 
     function: Function
@@ -83,7 +86,30 @@ class Workload:
     variants: Mapping[str, Function] = field(default_factory=dict)
     call_number: int = 1
     other_calls: tuple[MapCall, ...] = ()
-    namespace: dict[str, Any] | None = None
+    plain_run_s: float | None = None
+    device: str = ""
+    distribution: Any = None
+
+    @contextlib.contextmanager
+    def scopes(self) -> Iterator[None]:
+        """Puts the device and distribution scopes of the user's own call in force."""
+        with contextlib.ExitStack() as scopes:
+            if self.distribution is not None:
+                scopes.enter_context(self.distribution.scope())
+            if self.device:
+                scopes.enter_context(tf.device(self.device))
+            yield
+
+    def roots(self) -> dict[str, Any]:
+        """Returns what a run refers to, by the user's names: what it can change is found from there."""
+        wording = self.wording
+        return {
+            wording.function: self.function,
+            wording.elements: self.given_elements,
+            self.batched_name or "batched": self.batched,
+            "the call's arguments": self.arguments,
+            **self.variants,
+        }
 
 
 def converted_elements(elements: Any, name: str, broadcasts: bool = False) -> tuple[Any, int]:
@@ -178,6 +204,7 @@ def _leaves_with_paths(structure: Any, path: str) -> list[tuple[str, Any]]:
 
 
 def _facts(path: str, leaf: Any) -> TensorFacts:
+    kind: Literal["dense", "ragged", "sparse"]
     if isinstance(leaf, tf.RaggedTensor):
         kind, parts = "ragged", [leaf.flat_values, *leaf.nested_row_splits]
     elif isinstance(leaf, tf.SparseTensor):

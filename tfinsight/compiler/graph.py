@@ -32,7 +32,9 @@ def graph_facts(concrete: Any) -> GraphFacts:
     definition = concrete.graph.as_graph_def()
     nodes = list(_nodes(definition))
     kinds = Counter(node.op for node in nodes)
-    constants = sorted(((_constant_bytes(n), n.name) for n in nodes if n.op == "Const"), reverse=True)
+    constants = sorted(
+        ((_constant_bytes(n), n.name) for n in nodes if n.op == "Const"), reverse=True
+    )
     largest = constants[0] if constants else (0, "")
     return GraphFacts(
         op_count=len(nodes),

@@ -63,7 +63,9 @@ def compare(reference: Outcome, other: Outcome, random: bool = False) -> Agreeme
         return agreement
     for name, before, after, other_after in _changed_pairs(reference, other):
         # A variable's update is compared, since its value alone would hide a wrong small step.
-        update = _values([(f"the update of variable `{name}`", after - before, other_after - before)])
+        update = _values(
+            [(f"the update of variable `{name}`", after - before, other_after - before)]
+        )
         if update.verdict == "different":
             return update
     return agreement
@@ -75,7 +77,8 @@ def _changed_pairs(reference: Outcome, other: Outcome) -> list[tuple[str, Any, A
     return [
         (name, *(np.asarray(value).astype(_wide(value)) for value in values))  # type: ignore[misc]
         for name, *values in numbers
-        if np.asarray(values[0]).dtype.kind in "fiucb" or "float" in str(np.asarray(values[0]).dtype)
+        if np.asarray(values[0]).dtype.kind in "fiucb"
+        or "float" in str(np.asarray(values[0]).dtype)
     ]
 
 

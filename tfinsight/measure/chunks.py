@@ -21,8 +21,11 @@ ABOUT_AS_FAST = 1.15
 
 def chunk_sizes(element_count: int) -> tuple[int, ...]:
     """Returns the sizes to try, rounded down to powers of two, largest first."""
-    sizes = [2 ** ((element_count // share).bit_length() - 1) for share in SHARES
-             if element_count // share >= 1]
+    sizes = [
+        2 ** ((element_count // share).bit_length() - 1)
+        for share in SHARES
+        if element_count // share >= 1
+    ]
     return tuple(dict.fromkeys(sizes))
 
 

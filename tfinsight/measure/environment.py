@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import os
 import platform
 import sys
@@ -40,7 +40,7 @@ def environment(device: str, coverage: Coverage) -> Environment:
         device=device,
         coverage=coverage,
         settings=_settings(),
-        created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        created=dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
     )
 
 
@@ -69,8 +69,12 @@ def _cores() -> int:
 
 def _settings() -> dict[str, str]:
     settings = {
-        "intra-op threads": str(tf.config.threading.get_intra_op_parallelism_threads() or "default"),
-        "inter-op threads": str(tf.config.threading.get_inter_op_parallelism_threads() or "default"),
+        "intra-op threads": str(
+            tf.config.threading.get_intra_op_parallelism_threads() or "default"
+        ),
+        "inter-op threads": str(
+            tf.config.threading.get_inter_op_parallelism_threads() or "default"
+        ),
         "functions run eagerly": str(tf.config.functions_run_eagerly()),
         "automatic XLA": str(tf.config.optimizer.get_jit() or "off"),
         "soft placement": str(tf.config.get_soft_device_placement()),

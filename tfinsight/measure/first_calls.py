@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import replace
 from typing import Any
@@ -14,10 +15,11 @@ from tfinsight.measure.agreement import Outcome, compare
 from tfinsight.measure.preflight import element, predicted_seconds, probe, skip_reason
 from tfinsight.measure.rows import Row
 from tfinsight.measure.run import MapMeasurement
+from tfinsight.measure.truth import Truth
 from tfinsight.records import AS_WRITTEN, Agreement, Failure
 from tfinsight.strategies.executions import Executable
 from tfinsight.strategies.mappings import Plan, UnsupportedError, floating_leaves, stacked
-from tfinsight.workload import Gradient, Workload
+from tfinsight.workload import Gradient, Workload, WorkloadError
 
 # A second call costs little below this, and is a better estimate than a first one.
 SECOND_CALL_BELOW_S = 0.1
@@ -28,13 +30,12 @@ STAND_INS = ("map_fn/graph", "loop/eager", "vectorized_map/graph", "batched/grap
 def preflight(measurement: MapMeasurement) -> None:
     """Probes a few elements and leaves out what would not fit."""
     workload = measurement.workload
+    if measurement.snapshot.not_repeatable:
+        _leave_it_at_the_plain_run(measurement)
+        return
     with measurement.user_time():
-
-        def run_probe() -> None:
-            measurement.probe = probe(workload, lambda: None)
-
-        measurement.note_changing_variables(run_probe)
-    measurement.restore()
+        _first_of_all(measurement)
+        measurement.probe = probe(workload, measurement.restore_all)
     probed = measurement.probe
     measurement.plan = Plan(
         output_signature=probed.output_signature,
@@ -51,7 +52,10 @@ def preflight(measurement: MapMeasurement) -> None:
 
 def first_calls(measurement: MapMeasurement) -> None:
     """Runs every strategy once, the reference first, the cheapest of the others next."""
+    if measurement.snapshot.not_repeatable:
+        return
     reference = _run_reference(measurement)
+    truth = Truth(measurement)
     rows = [row for row in measurement.rows.values() if row is not reference and not row.failure]
     rows.sort(key=lambda row: _predicted(measurement, row))
     for done, row in enumerate(rows):
@@ -61,7 +65,7 @@ def first_calls(measurement: MapMeasurement) -> None:
             continue
         outcome = first_call(measurement, row)
         if outcome is not None and measurement.outcome is not None:
-            row.agreement = _agreement(measurement, row, outcome)
+            row.agreement = truth.judged(_agreement(measurement, row, outcome), outcome)
 
 
 def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
@@ -92,6 +96,38 @@ def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
     if row.strategy.mapping == "chunked":
         row.chunk_size = measurement.plan.chunk_size
     return outcome
+
+
+def _leave_it_at_the_plain_run(measurement: MapMeasurement) -> None:
+    """Skips all rows but `as-written`, whose only sample is the cell's own run.
+
+    Raises:
+        WorkloadError: there was no such run.
+    """
+    workload, what = measurement.workload, " and ".join(measurement.snapshot.not_repeatable)
+    if workload.plain_run_s is None:
+        raise WorkloadError(
+            f"`{workload.wording.function}` reads {what}, which moves on with every call, so the "
+            "function can't be run again with the same result"
+        )
+    for row in measurement.rows.values():
+        if row.strategy.mapping == AS_WRITTEN:
+            row.note_plain_run(workload.plain_run_s)
+        else:
+            row.skip(Failure("preflight", "not repeatable", f"the function reads {what}"))
+
+
+def _first_of_all(measurement: MapMeasurement) -> None:
+    """Lets a function that no plain run has called yet make its variables, which then stay."""
+    workload = measurement.workload
+    if workload.call is not None or not workload.element_count:
+        return
+    with contextlib.suppress(Exception):  # the probe will tell
+        workload.function(element(workload.elements, 0))
+    if measurement.snapshot.created_variables():
+        measurement.take_snapshot()
+    else:
+        measurement.restore_all()
 
 
 def _call_again(measurement: MapMeasurement, row: Row, run_s: float) -> None:
@@ -242,5 +278,3 @@ def _budget_spent(measurement: MapMeasurement) -> Failure:
         "budget spent",
         f"the budget of {measurement.options.budget_s:g} s was spent before its turn",
     )
-
-

@@ -24,6 +24,8 @@ GROWTH_MEASURED_ON = Strategy("vectorized_map", "graph")
 def memory_pass(measurement: MapMeasurement) -> None:
     """Measures the peaks of all rows that run, then traces one call of each."""
     rows = [row for row in measurement.rows.values() if row.runs]
+    if not rows:
+        return
     peaks: dict[str, memory.Peak] = {}
     for done, row in enumerate(rows):
         measurement.progress.update("memory", row.strategy.id, done, 2 * len(rows))

@@ -6,6 +6,7 @@ show it.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import tensorflow as tf
@@ -73,7 +74,5 @@ def _on(call: BoundCall | None, elements: Any) -> BoundCall:
 
 
 def _call_quietly(call: BoundCall) -> None:
-    try:
+    with contextlib.suppress(Exception):  # other values may be out of the function's domain
         call()
-    except Exception:  # noqa: S110 - other values may be out of the function's domain
-        pass

@@ -31,6 +31,7 @@ class Row:
         call: the strategy with its input in place, once it has run.
         estimate_s: a single call after the first, or the first where that needs no compiling.
         new_value_calls: the same call on other values, where new values compile anew.
+        only_plain_run: the cell's own run is its only sample.
     """
 
     strategy: Strategy
@@ -51,6 +52,7 @@ class Row:
     memory: Memory | None = None
     ops: OpProfile | None = None
     chunk_size: int | None = None
+    only_plain_run: bool = False
 
     @property
     def runs(self) -> bool:
@@ -65,6 +67,8 @@ class Row:
     @property
     def status(self) -> Status:
         """The status that readers see."""
+        if self.only_plain_run:
+            return "ok"
         if self.skipped or not (self.call or self.failure):
             return "skipped"
         if self.failure:
@@ -74,6 +78,10 @@ class Row:
     def skip(self, failure: Failure) -> None:
         """Leaves the row out, with the reason."""
         self.failure, self.skipped = failure, True
+
+    def note_plain_run(self, seconds: float) -> None:
+        """Takes the cell's own run as the only sample."""
+        self.first_call_s, self.only_plain_run = seconds, True
 
     def fail(self, stage: str, error: BaseException) -> None:
         """Notes that the strategy can't run this workload."""
@@ -93,7 +101,7 @@ class Row:
             timing=self._timing(),
             memory=self.memory,
             agreement=self.agreement,
-            failure=self.failure or (None if self.call else NOT_REACHED),
+            failure=self.failure or (None if self.call or self.only_plain_run else NOT_REACHED),
             graph=self.graph,
             ops=self.ops,
             recompilation=None

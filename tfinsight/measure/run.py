@@ -52,6 +52,7 @@ class MapMeasurement:
         probe: what a few elements told; filled in by the first stage.
         plan: what the mappings need to know; filled in by the first stage.
         outcome: the reference's outcome while rows are compared with it.
+        snapshot: the state that every call starts from and the notebook ends in.
         changing: the variables that the workload changes.
         scaling: rows at other sizes.
         notes: what a reader must know.
@@ -81,7 +82,7 @@ class MapMeasurement:
         self._user_s = 0.0
         self._output: captured_output.Captured | None = None
         self._logs: tuple[LogLine, ...] = ()
-        self._snapshot: state.Snapshot | None = None
+        self.snapshot: state.Snapshot
 
     @property
     def deadline(self) -> float:
@@ -91,17 +92,19 @@ class MapMeasurement:
     @contextlib.contextmanager
     def undisturbed(self) -> Iterator[None]:
         """Keeps the notebook as it is, and its output free, until the block ends."""
-        workload = self.workload
-        roots = [workload.function, workload.given_elements, workload.batched]
-        roots += [*workload.variants.values(), workload.arguments]
-        self._snapshot = state.take(workload.namespace, roots)
-        self.notes += [f"Not put back after measuring: {what}." for what in self._snapshot.uncovered]
+        self.take_snapshot()
         with state.preserved(), captured_output.captured() as self._output:
             try:
-                yield
+                with self.workload.scopes():
+                    yield
             finally:
-                self._snapshot.restore()
+                self.snapshot.restore()
                 self._logs = self._output.lines()
+
+    def take_snapshot(self) -> None:
+        """Keeps the present state as the one that every call starts from and the notebook ends in."""
+        self.snapshot = state.take(self.workload.roots())
+        self.notes += [f"Not put back after measuring: {what}." for what in self.snapshot.uncovered]
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -135,28 +138,28 @@ class MapMeasurement:
 
     def restore(self) -> None:
         """Puts back what a run may have changed: every call starts from the same state."""
-        if self._snapshot is not None:
-            self._snapshot.restore()
-        state.reseed()
+        self.snapshot.restore_changing()
 
-    def note_changing_variables(self, change: Callable[[], object]) -> None:
-        """Runs `change` and remembers which variables it changed; every later call restores them."""
-        before = state.variable_values()
-        change()
-        self.changing = state.changed_variables(before, state.variable_values())
+    def restore_all(self) -> None:
+        """Puts everything back, and remembers what had changed."""
+        self.changing += tuple(
+            v for v in self.snapshot.changed_variables() if not any(v is c for c in self.changing)
+        )
+        self.snapshot.restore()
 
     def outcome_of(self, call: Callable[[], Any]) -> tuple[Outcome, float]:
         """Runs `call` once from the common state; returns its outcome and its seconds."""
         self.restore()
-        before = [variable.numpy() for variable in self.changing]
+        changing = self.changing
+        before = [variable.numpy() for variable in changing]
         with self.user_time():
             started = time.perf_counter()
             result = call()
             tf.test.experimental.sync_devices()
             seconds = time.perf_counter() - started
-        after = [variable.numpy() for variable in self.changing]
-        names = [variable.name for variable in self.changing]
-        self.restore()
+        after = [variable.numpy() for variable in changing]
+        names = [variable.name for variable in changing]
+        self.restore_all()
         return Outcome(result, tuple(zip(names, before, after, strict=True))), seconds
 
     def record(self, code: Callable[[WorkloadFacts, Row], str], interrupted: str | None) -> MapCost:
@@ -179,6 +182,7 @@ class MapMeasurement:
             stages=tuple(self._stages),
             interrupted=interrupted,
             notes=tuple(self.notes),
+            not_repeatable=self.snapshot.not_repeatable,
         )
 
     def current_stage(self) -> str:

@@ -13,7 +13,6 @@ from tfinsight.measure.run import MapMeasurement
 from tfinsight.measure.statistics import compare
 from tfinsight.measure.timing import Contender, InterleavedTiming
 
-
 # Left of the budget for memory and evidence, which come after timing.
 SHARE_FOR_TIMING = 0.7
 
@@ -21,6 +20,8 @@ SHARE_FOR_TIMING = 0.7
 def steady_state(measurement: MapMeasurement) -> None:
     """Times all rows that run, until the verdict is settled or the budget's share is spent."""
     rows = {row.strategy.id: row for row in measurement.rows.values() if row.runs}
+    if not rows:
+        return
     ranked = {name for name, row in rows.items() if row.ranked}
     left = max(0.0, measurement.deadline - time.perf_counter())
     timing = InterleavedTiming(
@@ -58,6 +59,9 @@ def _contender(measurement: MapMeasurement, row: Row) -> Contender:
 
 def _synchronizer() -> Callable[[], None]:
     """Returns what waits for the devices; eager CPU calls have ended when they return."""
-    if tf.config.list_logical_devices("GPU") or not tf.config.experimental.get_synchronous_execution():
+    if (
+        tf.config.list_logical_devices("GPU")
+        or not tf.config.experimental.get_synchronous_execution()
+    ):
         return lambda: tf.test.experimental.sync_devices()
     return lambda: None
