@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tfinsight.cell import MapChoice, function_workload
+from tfinsight.errors import WorkloadError
 from tfinsight.findings import find
 from tfinsight.findings.snippets import strategy_code
 from tfinsight.findings.verdict import verdict
@@ -27,7 +28,7 @@ from tfinsight.options import map_options, parse_budget, parse_names, parse_path
 from tfinsight.records import Environment, MapCost, MapOptions, Progress, WorkloadFacts
 from tfinsight.report import Report
 from tfinsight.source_text import call_text
-from tfinsight.workload import Wording, Workload, WorkloadError
+from tfinsight.workload import Wording, Workload
 
 MAP_STAGES: tuple[tuple[str, Callable[[MapMeasurement], None]], ...] = (
     ("preflight", preflight),  # a probe of a few elements; what would not fit is left out

@@ -16,6 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfinsight import captured_output, state
+from tfinsight.errors import WorkloadError
 from tfinsight.map_calls import MapWatcher, SeenCall
 from tfinsight.records import Execution, MapCall
 from tfinsight.source_text import CallText
@@ -23,7 +24,6 @@ from tfinsight.tensorflow_private import is_tf_function
 from tfinsight.workload import (
     Wording,
     Workload,
-    WorkloadError,
     check_function,
     converted_elements,
 )
@@ -44,7 +44,7 @@ class Cell:
     text: str
     filename: str
     tree: ast.Module
-    compile_tree: Callable[[ast.AST, str, str], Any]
+    compile_tree: Callable[[ast.Module | ast.Interactive, str, str], Any]
     shows_last: bool = True
 
     def run(self, namespace: dict[str, Any]) -> None:

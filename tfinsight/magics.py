@@ -76,7 +76,7 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
         self.last: Report | None = None
 
     @no_var_expand  # type: ignore[untyped-decorator]
-    @line_cell_magic  # type: ignore[untyped-decorator]
+    @line_cell_magic
     def mapcost(self, line: str, cell: str | None = None) -> None:
         """Measures a map; the documentation that users see is made from the parser, below."""
         parser = map_parser()
@@ -100,7 +100,7 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
                     workload = run_and_understand(parsed, namespace, choice)
         self._measure(workload, options, given)
 
-    @line_magic  # type: ignore[untyped-decorator]
+    @line_magic
     def tfinsight(self, line: str) -> Report | None:
         """Shows the last report (`%tfinsight last`) or this machine's figures (`%tfinsight env`)."""
         wanted = line.strip()
@@ -184,12 +184,7 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
             text=text,
             filename=filename,
             tree=tree,
-            compile_tree=lambda tree, name, mode: compile(
-                tree,  # type: ignore[arg-type]
-                name,
-                mode,
-                compiler.flags,
-            ),
+            compile_tree=lambda tree, name, mode: compile(tree, name, mode, compiler.flags),
             shows_last=not DisplayHook.semicolon_at_end_of_expression(text),
         )
 
@@ -231,7 +226,7 @@ def _check_before(options: Any, choice: Any) -> None:
 
 @contextlib.contextmanager
 def _usage_errors() -> Iterator[None]:
-    from tfinsight.workload import WorkloadError
+    from tfinsight.errors import WorkloadError
 
     try:
         yield

@@ -175,12 +175,13 @@ def other_seed(seed: int) -> Iterator[None]:
     """Puts another global seed in force until the block ends; the user's streams stay where they are."""
     context = resolve("context")()
     context.ensure_initialized()
-    before = context._seed, context._rng
+    seed_before = context._seed
+    stream_before = getattr(context, "_rng", None)  # there is none before the first global seed
     restart_op_seeds(seed)
     try:
         yield
     finally:
-        context._seed, context._rng = before
+        context._seed, context._rng = seed_before, stream_before
 
 
 def restart_op_seeds(seed: int) -> None:

@@ -10,13 +10,10 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfinsight.errors import WorkloadError
 from tfinsight.records import Execution, MapCall, TensorFacts
 
 Function = Callable[[Any], Any]
-
-
-class WorkloadError(ValueError):
-    """What the user named can't be measured; the message says what was expected."""
 
 
 @dataclass(frozen=True)

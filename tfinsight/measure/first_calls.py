@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfinsight.compiler.graph import graph_facts
+from tfinsight.errors import WorkloadError
 from tfinsight.measure.agreement import Outcome, compare
 from tfinsight.measure.preflight import element, predicted_seconds, probe, skip_reason
 from tfinsight.measure.rows import Row
@@ -19,7 +20,7 @@ from tfinsight.measure.truth import Truth
 from tfinsight.records import AS_WRITTEN, Agreement, Failure
 from tfinsight.strategies.executions import Executable
 from tfinsight.strategies.mappings import Plan, UnsupportedError, floating_leaves, stacked
-from tfinsight.workload import Gradient, Workload, WorkloadError
+from tfinsight.workload import Gradient, Workload
 
 # A second call costs little below this, and is a better estimate than a first one.
 SECOND_CALL_BELOW_S = 0.1

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfinsight.compiler.graph import graph_facts, live_bytes_bound, working_op_count
+from tfinsight.errors import WorkloadError
 from tfinsight.measure.agreement import Outcome, compare
 from tfinsight.records import AS_WRITTEN, Failure, GraphFacts
 from tfinsight.strategies import Strategy
 from tfinsight.strategies.mappings import part
-from tfinsight.workload import Workload, WorkloadError, tensor_facts
+from tfinsight.workload import Workload, tensor_facts
 
 PROBED_ELEMENTS = 3
 UNROLLED_OPS = {"graph": 1_000, "xla": 300}

@@ -16,6 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfinsight import captured_output, state
+from tfinsight.errors import WorkloadError
 from tfinsight.measure import memory
 from tfinsight.measure.agreement import Outcome
 from tfinsight.measure.environment import environment, measured_device
@@ -33,7 +34,7 @@ from tfinsight.records import (
 )
 from tfinsight.strategies import GRID, Strategy, canonical, check_names, select, variants
 from tfinsight.strategies.mappings import Plan, part
-from tfinsight.workload import Workload, WorkloadError, tensor_facts
+from tfinsight.workload import Workload, tensor_facts
 
 MAP_REFERENCE = Strategy("map_fn", "eager")
 

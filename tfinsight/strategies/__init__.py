@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tfinsight.errors import WorkloadError
 from tfinsight.records import AS_WRITTEN, Execution
-from tfinsight.workload import WorkloadError
 
 
 class Strategy(NamedTuple):
