@@ -164,7 +164,7 @@ def current_environment() -> Environment:
 
 def _report(measurement: MapMeasurement, interrupted: str | None) -> Report:
     record = judged(measurement.record(_code, interrupted), measurement.limits.memory_bytes)
-    row = measurement.rows.get(record.verdict.recommended or "")
+    row = measurement.row(record.verdict.recommended or "")
     return Report(record, best=None if row is None else row.executable)
 
 

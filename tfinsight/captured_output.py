@@ -39,6 +39,7 @@ NOISE = tuple(
 _NATIVE_PREFIX = re.compile(
     r"^(\d{4}-\d\d-\d\d [\d:.]+: )?([IWEF]\d* ?[\d:. ]* *\d* ?)?\S+\.(cc|h):\d+\] ?"
 )
+_INFORMATION = re.compile(r"^(I\d{4} |\d{4}-\d\d-\d\d [\d:.]+: I )")
 _LONGEST = 2_000
 _MOST_LINES = 200
 
@@ -85,7 +86,7 @@ class Captured:
         self._read_to += len(data)
         for line in data.decode("utf-8", "replace").splitlines():
             found = _NATIVE_PREFIX.match(line)
-            if any(pattern.search(line) for pattern in NOISE):
+            if _INFORMATION.match(line) or any(pattern.search(line) for pattern in NOISE):
                 continue
             self.add("native" if found else "output", line[found.end() :] if found else line)
 

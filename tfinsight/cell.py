@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfinsight import captured_output, state
@@ -276,7 +277,8 @@ def _workload_of_call(
         element_count=count,
         wording=_wording(chosen, text, place, cell),
         call=chosen.kind,
-        plain_run_s=watcher.seconds.get(chosen.site, chosen.seconds),
+        plain_run_s=_plain_seconds(chosen, watcher),
+        plain_result=chosen.result if chosen.site in watcher.sites else None,
         device=chosen.device,
         distribution=chosen.distribution,
         arguments=chosen.arguments,
@@ -308,9 +310,15 @@ def _map_call(number: int, call: SeenCall, cell: Cell, watcher: MapWatcher) -> M
         text=call.text.call or call.kind,
         place=_place(call, cell),
         calls=watcher.counts.get(call.site, 1),
-        seconds=watcher.seconds.get(call.site),
+        seconds=_plain_seconds(call, watcher),
         element_count=count,
     )
+
+
+def _plain_seconds(call: SeenCall, watcher: MapWatcher) -> float | None:
+    """Returns what the call took in the cell's own run; tracing alone is no run."""
+    seen = watcher.sites.get(call.site)
+    return None if seen is None or seen.symbolic else watcher.seconds[call.site]
 
 
 def _length(leaf: Any) -> int | None:
@@ -360,5 +368,6 @@ def _own_names(cell: Cell, namespace: Mapping[str, Any]) -> tuple[str, str]:
     names = [*cell.names_read(), *[n for n in namespace if not n.startswith("_")]]
     own = [(name, namespace[name]) for name in dict.fromkeys(names) if name in namespace]
     functions = [n for n, v in own if callable(v) and getattr(v, "__module__", "") == "__main__"]
-    tensors = [n for n, v in own if hasattr(v, "dtype") and len(getattr(v, "shape", ())) > 0]
+    arrays = (tf.Tensor, tf.Variable, tf.RaggedTensor, np.ndarray)
+    tensors = [n for n, v in own if isinstance(v, arrays) and len(v.shape) > 0]
     return (functions or ["your_function"])[0], (tensors or ["your_elements"])[0]

@@ -35,6 +35,7 @@ class SeenCall:
         elements: the elements as they were at the call; NumPy arrays copied.
         arguments: the other arguments that were given, by name.
         seconds: duration of the call.
+        result: what it returned.
         symbolic: the elements have no values, since a `tf.function` was being traced.
         site: file, line and function of the user's code that made the call.
         text: the call as written.
@@ -51,6 +52,7 @@ class SeenCall:
     elements: Any
     arguments: Mapping[str, Any]
     seconds: float
+    result: Any
     symbolic: bool
     site: tuple[str, int, str]
     text: CallText
@@ -101,12 +103,14 @@ class MapWatcher:
                 result = original(*args, **kwargs)
             finally:
                 self._depth -= 1
-            seen(time.perf_counter() - started)
+            seen(result, time.perf_counter() - started)
             return result
 
         return watched
 
-    def _record(self, kind: str, args: Any, kwargs: Any, frame: FrameType, seconds: float) -> None:
+    def _record(
+        self, kind: str, args: Any, kwargs: Any, frame: FrameType, result: Any, seconds: float
+    ) -> None:
         user_frame = _user_frame(frame)
         if user_frame is None:
             return
@@ -126,6 +130,7 @@ class MapWatcher:
             elements=tf.nest.map_structure(_held, elements),
             arguments=arguments,
             seconds=seconds,
+            result=result,
             symbolic=not tf.executing_eagerly(),
             site=site,
             text=call_text(user_frame),

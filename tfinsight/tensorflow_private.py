@@ -59,6 +59,15 @@ NAMES: dict[str, PrivateName] = {
     "UnreadVariable": PrivateName(
         "tensorflow.python.ops.resource_variable_ops", "_UnreadVariable",
         "telling a variable from what its assignment returns"),
+    "XSpace": PrivateName(
+        "tensorflow.tsl.profiler.protobuf.xplane_pb2", "XSpace",
+        "reading the trace that tf.profiler writes"),
+    "running_profiler": PrivateName(
+        "tensorflow.python.profiler.profiler_v2", "_profiler",
+        "knowing whether a profiler session of the user's is running, without disturbing it"),
+    "context_safe": PrivateName(
+        "tensorflow.python.eager.context", "context_safe",
+        "knowing whether the devices exist; allocator_switch asks it only if it is loaded already"),
 }
 # fmt: on
 

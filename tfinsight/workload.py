@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import tensorflow as tf
@@ -66,6 +66,7 @@ class Workload:
         device: the device scope that the call stood in, or empty.
         distribution: the distribution strategy whose scope it stood in, or `None`.
         plain_run_s: seconds that the call took in the cell's plain run, or `None`.
+        plain_result: what it returned there.
     """
 
     function: Function
@@ -84,6 +85,7 @@ class Workload:
     call_number: int = 1
     other_calls: tuple[MapCall, ...] = ()
     plain_run_s: float | None = None
+    plain_result: Any = None
     device: str = ""
     distribution: Any = None
 
@@ -96,6 +98,10 @@ class Workload:
             if self.device:
                 scopes.enter_context(tf.device(self.device))
             yield
+
+    def without_inputs(self) -> Workload:
+        """Returns the workload without its tensors, for what outlives the measurement."""
+        return replace(self, elements=None, given_elements=None, plain_result=None)
 
     def roots(self) -> dict[str, Any]:
         """Returns what a run refers to, by the user's names: what it can change is found from there."""

@@ -67,7 +67,10 @@ FINDINGS: tuple[Callable[[MapCost], Finding | None], ...] = (
 def find(record: MapCost) -> tuple[Finding, ...]:
     """Returns all findings of a record: warnings, then advice, then information.
 
-    The record's own `findings` and `verdict` are not looked at, so it may be unfinished.
+    The record's own `findings` and `verdict` are not looked at, so it may be unfinished. Of a map
+    over no elements nothing is claimed.
     """
+    if record.workload.element_count == 0:
+        return ()
     found = [finding for claim in FINDINGS if (finding := claim(record)) is not None]
     return tuple(sorted(found, key=lambda finding: _SEVERITIES.index(finding.severity)))

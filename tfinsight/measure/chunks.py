@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
-from tfinsight.measure import memory
 from tfinsight.measure.run import MapMeasurement
 from tfinsight.records import ScalingPoint
 from tfinsight.strategies import Strategy
@@ -17,6 +15,7 @@ SEARCHED = Strategy("chunked", "graph")
 SHARES = (4, 16, 64)
 # Sizes within this ratio of the fastest are about as fast; the leanest of them is taken.
 ABOUT_AS_FAST = 1.15
+TRIES = 3
 
 
 def chunk_sizes(element_count: int) -> tuple[int, ...]:
@@ -58,16 +57,10 @@ def _try_size(measurement: MapMeasurement, plan: Plan) -> ScalingPoint | None:
             executable = Executable(SEARCHED, measurement.workload, plan)
             call = executable.bind(measurement.workload.elements)
             call()
-        seconds = min(_seconds(measurement, call) for _ in range(3))
-        with measurement.user_time():
-            peak = memory.peak_of_call(call, measurement.device, 1)
+        calls = [measurement.outcome_of(call) for _ in range(TRIES)]
     except Exception:
         return None
+    seconds = min(called.seconds for called in calls)
+    peaks = [called.peak.highest_bytes for called in calls if called.peak is not None]
     count = measurement.workload.element_count
-    return ScalingPoint(SEARCHED.id, count, plan.chunk_size, seconds, peak.highest_bytes)
-
-
-def _seconds(measurement: MapMeasurement, call: object) -> float:
-    started = time.perf_counter()
-    measurement.outcome_of(call)  # type: ignore[arg-type]
-    return time.perf_counter() - started
+    return ScalingPoint(SEARCHED.id, count, plan.chunk_size, seconds, max(peaks, default=None))

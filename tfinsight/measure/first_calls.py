@@ -15,15 +15,17 @@ from tfinsight.errors import WorkloadError
 from tfinsight.measure.agreement import Outcome, compare
 from tfinsight.measure.preflight import element, predicted_seconds, probe, skip_reason
 from tfinsight.measure.rows import Row
-from tfinsight.measure.run import MapMeasurement
+from tfinsight.measure.run import Called, MapMeasurement
 from tfinsight.measure.truth import Truth
 from tfinsight.records import AS_WRITTEN, Agreement, Failure
-from tfinsight.strategies.executions import Executable
+from tfinsight.strategies.executions import BoundCall, Executable
 from tfinsight.strategies.mappings import Plan, UnsupportedError, floating_leaves, stacked
 from tfinsight.workload import Gradient, Workload
 
 # A second call costs little below this, and is a better estimate than a first one.
 SECOND_CALL_BELOW_S = 0.1
+# A plain run that took more of the budget than this is not repeated just for its result.
+LONG_RUN_SHARE = 0.2
 # Functions that stand in for a reference that is skipped or fails, best known first.
 STAND_INS = ("map_fn/graph", "loop/eager", "vectorized_map/graph", "batched/graph")
 
@@ -83,11 +85,11 @@ def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
             row.trace_s = None if concrete is None else time.perf_counter() - started
             bound_s = time.perf_counter() - started
         stage = "compile" if row.strategy.execution == "xla" else "run"
-        outcome, run_s = measurement.outcome_of(call)
+        first = _first_run(measurement, row, call)
         row.executable, row.call = executable, call
-        row.first_call_s = bound_s + run_s
+        row.first_call_s = bound_s + first.seconds
         row.graph = None if concrete is None else graph_facts(concrete)
-        _call_again(measurement, row, run_s)
+        _call_again(measurement, row, first)
     except UnsupportedError as error:
         row.skip(Failure("trace", "unsupported", str(error)))
         return None
@@ -96,7 +98,19 @@ def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
         return None
     if row.strategy.mapping == "chunked":
         row.chunk_size = measurement.plan.chunk_size
-    return outcome
+    return first.outcome
+
+
+def _first_run(measurement: MapMeasurement, row: Row, call: BoundCall) -> Called:
+    """Runs a bound call; of a long plain run its result is taken, where running changes nothing."""
+    workload = measurement.workload
+    plain_s = workload.plain_run_s or 0.0
+    as_written = row.strategy.mapping == AS_WRITTEN and workload.plain_result is not None
+    repeatable = not measurement.probe.random and not measurement.changing
+    long_run = plain_s > LONG_RUN_SHARE * measurement.options.budget_s
+    if as_written and repeatable and long_run and measurement.plan.gradient is None:
+        return Called(Outcome(workload.plain_result), plain_s, None)
+    return measurement.outcome_of(call)
 
 
 def _leave_it_at_the_plain_run(measurement: MapMeasurement) -> None:
@@ -131,18 +145,20 @@ def _first_of_all(measurement: MapMeasurement) -> None:
         measurement.restore_all()
 
 
-def _call_again(measurement: MapMeasurement, row: Row, run_s: float) -> None:
+def _call_again(measurement: MapMeasurement, row: Row, first: Called) -> None:
     """Calls once more where that is cheap: a better estimate, and does it trace again?"""
-    row.estimate_s = run_s
+    row.estimate_s = first.seconds
     eager = row.strategy.execution == "eager"
     if eager and row.strategy.mapping == "vectorized_map":
         row.traces_per_call = _eager_traces(measurement, row)
         return
     assert row.call is not None
-    if eager and run_s > SECOND_CALL_BELOW_S:
+    if eager and first.seconds > SECOND_CALL_BELOW_S:
+        row.peak = first.peak  # nothing was compiled: the first call's peak is that of every call
         return
     traces = row.call.trace_count()
-    _, row.estimate_s = measurement.outcome_of(row.call)
+    again = measurement.outcome_of(row.call)
+    row.estimate_s, row.peak = again.seconds, again.peak
     if not eager:
         row.traces_per_call = float(row.call.trace_count() - traces)
 
@@ -159,7 +175,7 @@ def _eager_traces(measurement: MapMeasurement, row: Row) -> float:
 
     workload = replace(measurement.workload, function=counted)
     call = Executable(row.strategy, workload, measurement.plan).bind(workload.elements)
-    measurement.outcome_of(call)
+    row.peak = measurement.outcome_of(call).peak
     return float(traces)
 
 

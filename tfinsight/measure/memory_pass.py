@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +14,13 @@ from tfinsight.records import AS_WRITTEN, ScalingPoint
 from tfinsight.strategies import Strategy
 from tfinsight.strategies.executions import Executable
 
-# Calls whose peaks are compared: parallel loops vary from run to run.
+# Calls whose peaks are compared where that costs little: parallel loops vary from run to run.
 PEAK_CALLS = 3
 SINGLE_CALL_FROM_S = 0.05
-# Events that one row's trace may have: reading a million takes some seconds.
+# What one row's trace may have: reading a million events takes some seconds, and a call of many
+# seconds shows in one traced part what it is made of.
 EVENTS_PER_ROW = 60_000
+TRACED_S = 0.3
 GROWTH_MEASURED_ON = Strategy("vectorized_map", "graph")
 
 
@@ -26,56 +29,58 @@ def memory_pass(measurement: MapMeasurement) -> None:
     rows = [row for row in measurement.rows.values() if row.runs]
     if not rows:
         return
-    peaks: dict[str, memory.Peak] = {}
     for done, row in enumerate(rows):
         measurement.progress.update("memory", row.strategy.id, done, 2 * len(rows))
         measurement.mark(row.strategy.id)
-        calls = 1 if _seconds(row) >= SINGLE_CALL_FROM_S else PEAK_CALLS
-        assert row.call is not None
-        measurement.restore()
-        peak = _peak(measurement, row.call, calls)
-        if peak is not None:
-            peaks[row.strategy.id] = peak
-            row.memory = memory.memory_record(None, peak, measurement.coverage, None)
-    _traced_pass(measurement, rows, peaks)
+        row.peak = _peak(measurement, row)
+        if row.peak is not None:
+            row.memory = memory.memory_record(None, row.peak, measurement.coverage, None)
+    _traced_pass(measurement, rows)
     measurement.restore()
 
 
 def growth(measurement: MapMeasurement) -> None:
     """Measures the vectorized row's peak on half of the elements, for the bytes of one element."""
-    row = measurement.rows.get(GROWTH_MEASURED_ON.id)
+    row = measurement.row(GROWTH_MEASURED_ON.id)
     half = measurement.workload.element_count // 2
     if row is None or not row.ranked or row.memory is None or row.memory.peak_bytes is None:
         return
-    if half == 0:
+    if half == 0 or measurement.coverage == "none":
         return
     workload = measurement.reduced(half)
     measurement.restore()
     with measurement.user_time():
-        call = Executable(row.strategy, workload, measurement.plan).bind(workload.elements)
+        call = Executable(GROWTH_MEASURED_ON, workload, measurement.plan).bind(workload.elements)
         call()
-    peak = _peak(measurement, call, 1)
+        peak = measurement.peak_of(call, 1)
     measurement.restore()
     if peak is None:
         return
     whole = measurement.workload.element_count
     for count, size in ((half, peak.highest_bytes), (whole, row.memory.peak_bytes)):
-        measurement.scaling.append(ScalingPoint(row.strategy.id, count, None, None, size))
+        measurement.scaling.append(ScalingPoint(GROWTH_MEASURED_ON.id, count, None, None, size))
 
 
-def _peak(measurement: MapMeasurement, call: Callable[[], Any], calls: int) -> memory.Peak | None:
-    if measurement.coverage == "none":
+def _peak(measurement: MapMeasurement, row: Row) -> memory.Peak | None:
+    """Returns the peak of several cheap calls, or of the one call of a dear row that was seen."""
+    assert row.call is not None
+    seconds = _seconds(row)
+    if row.peak is not None and seconds >= SINGLE_CALL_FROM_S:
+        return row.peak
+    if seconds > max(SINGLE_CALL_FROM_S, measurement.deadline - time.perf_counter()):
+        measurement.notes.append(
+            f"The memory of `{row.strategy.id}` was not measured: a further call would not have "
+            "fitted into the budget."
+        )
         return None
+    measurement.restore()
     with measurement.user_time():
-        return memory.peak_of_call(call, measurement.device, calls)
+        calls = 1 if seconds >= SINGLE_CALL_FROM_S else PEAK_CALLS
+        return measurement.peak_of(row.call, calls)
 
 
-def _traced_pass(
-    measurement: MapMeasurement, rows: list[Row], peaks: dict[str, memory.Peak]
-) -> None:
-    traced: dict[str, tuple[Callable[[], Any], int]] = {}
-    for row in rows:
-        traced[row.strategy.id] = _traceable(measurement, row)
+def _traced_pass(measurement: MapMeasurement, rows: list[Row]) -> None:
+    traced = {row.strategy.id: _traceable(measurement, row) for row in rows}
     try:
         with trace_file.record() as recorder:
             for done, (name, (call, _)) in enumerate(traced.items()):
@@ -93,35 +98,41 @@ def _traced_pass(
         count = traced[row.strategy.id][1]
         row.ops = trace_file.op_profile(window, count)
         row.memory = memory.memory_record(
-            window,
-            peaks.get(row.strategy.id),
-            measurement.coverage,
-            None if count == whole else count,
+            window, row.peak, measurement.coverage, None if count == whole else count
         )
 
 
 def _traceable(measurement: MapMeasurement, row: Row) -> tuple[Callable[[], Any], int]:
     """Returns a call whose trace stays small enough to be read, and its number of elements."""
     assert row.call is not None
-    workload = measurement.workload
-    strategy = row.strategy
-    if strategy.mapping == AS_WRITTEN:
-        strategy = Strategy((workload.call or "map_fn").removeprefix("tf."), strategy.execution)
-    ops = measurement.probe.op_count or 1
-    events = memory.predicted_events(
-        ops, workload.element_count, strategy.mapping, strategy.execution
-    )
-    if events <= EVENTS_PER_ROW or row.strategy.mapping == "chunked":
-        return row.call, workload.element_count
-    count = max(1, int(workload.element_count * EVENTS_PER_ROW / events))
+    whole = measurement.workload.element_count
+    count = _traced_count(measurement, row)
+    if count == whole:
+        return row.call, whole
     reduced = measurement.reduced(count)
     try:
         with measurement.user_time():
             call = Executable(row.strategy, reduced, measurement.plan).bind(reduced.elements)
-            call()  # traced and compiled before the pass, not in it
+            if row.strategy.execution != "eager":
+                call()  # traced and compiled before the pass, not in it
     except Exception:
-        return row.call, workload.element_count
+        return row.call, whole
     return call, count
+
+
+def _traced_count(measurement: MapMeasurement, row: Row) -> int:
+    workload, strategy = measurement.workload, row.strategy
+    if strategy.mapping == AS_WRITTEN and measurement.twin is not None:
+        strategy = measurement.twin
+    events = memory.predicted_events(
+        measurement.probe.op_count or 1,
+        workload.element_count,
+        strategy.mapping,
+        strategy.execution,
+    )
+    share = min(1.0, EVENTS_PER_ROW / max(1, events), TRACED_S / max(_seconds(row), 1e-9))
+    least = 2 * measurement.plan.chunk_size if strategy.mapping == "chunked" else 1
+    return min(workload.element_count, max(least, int(workload.element_count * share)))
 
 
 def _seconds(row: Row) -> float:

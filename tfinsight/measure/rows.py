@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tfinsight.measure.memory import Peak
+
+from tfinsight.measure.reasons import reason
 from tfinsight.measure.statistics import Comparison, SteadyState
 from tfinsight.records import (
     Agreement,
@@ -30,6 +33,7 @@ class Row:
         executable: the strategy, ready to be called on elements.
         call: the strategy with its input in place, once it has run.
         estimate_s: a single call after the first, or the first where that needs no compiling.
+        peak: peak of the latest single call.
         new_value_calls: the same call on other values, where new values compile anew.
         only_plain_run: the cell's own run is its only sample.
     """
@@ -49,6 +53,7 @@ class Row:
     new_value_calls: tuple[BoundCall, ...] = ()
     steady: SteadyState | None = None
     comparison: Comparison | None = None
+    peak: Peak | None = None
     memory: Memory | None = None
     ops: OpProfile | None = None
     chunk_size: int | None = None
@@ -85,7 +90,7 @@ class Row:
 
     def fail(self, stage: str, error: BaseException) -> None:
         """Notes that the strategy can't run this workload."""
-        self.failure, self.call = Failure(stage, type(error).__name__, str(error).strip()), None
+        self.failure, self.call = Failure(stage, type(error).__name__, reason(error)), None
 
     def finished(self, code: str) -> Run:
         """Returns the frozen row.

@@ -11,7 +11,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -24,10 +24,12 @@ from tfinsight.measure.preflight import MEMORY_SHARE, Limits, Probe, available_m
 from tfinsight.measure.rows import Row
 from tfinsight.records import (
     AS_WRITTEN,
+    Agreement,
     LogLine,
     MapCost,
     MapOptions,
     Progress,
+    Run,
     ScalingPoint,
     Stage,
     WorkloadFacts,
@@ -39,6 +41,14 @@ from tfinsight.workload import Workload, tensor_facts
 MAP_REFERENCE = Strategy("map_fn", "eager")
 
 
+class Called(NamedTuple):
+    """What one call left behind, its seconds, and its peak where the allocator keeps count."""
+
+    outcome: Outcome
+    seconds: float
+    peak: memory.Peak | None
+
+
 class MapMeasurement:
     """One run of `mapcost`.
 
@@ -46,7 +56,9 @@ class MapMeasurement:
         workload: what is measured.
         options: how.
         progress: is told what is being done.
-        rows: id to row, in the grid's order.
+        strategies: the report's rows, in the grid's order.
+        twin: the strategy that the cell as written is; it is measured once, as `as-written`.
+        rows: id to what is known of a row.
         reference: id of the row that results are compared with.
         baseline: id of the row that speed-ups refer to.
         limits: seconds and bytes that one call may need.
@@ -64,7 +76,10 @@ class MapMeasurement:
         self.options = options
         self.progress = progress
         self.started = time.perf_counter()
-        self.rows = {row.strategy.id: row for row in map(Row, _strategies(workload, options))}
+        self.strategies = _strategies(workload, options)
+        self.twin = _twin_of_as_written(workload)
+        measured = [row for row in self.strategies if row != self.twin]
+        self.rows = {row.strategy.id: row for row in map(Row, measured)}
         self.reference = AS_WRITTEN if AS_WRITTEN in self.rows else MAP_REFERENCE.id
         self.baseline = canonical(options.baseline) if options.baseline else self.reference
         self.probe = Probe()
@@ -132,6 +147,11 @@ class MapMeasurement:
         """Counts seconds that were spent in the user's own function."""
         self._user_s += seconds
 
+    def row(self, strategy: str) -> Row | None:
+        """Returns what is known of a row; of the cell's own strategy that is the row `as-written`."""
+        twin = self.twin is not None and strategy == self.twin.id
+        return self.rows.get(AS_WRITTEN if twin else strategy)
+
     def mark(self, strategy: str) -> None:
         """Attributes what is printed or logged from now on to a row."""
         if self._output is not None:
@@ -148,20 +168,34 @@ class MapMeasurement:
         )
         self.snapshot.restore()
 
-    def outcome_of(self, call: Callable[[], Any]) -> tuple[Outcome, float]:
-        """Runs `call` once from the common state; returns its outcome and its seconds."""
+    def outcome_of(self, call: Callable[[], Any]) -> Called:
+        """Runs `call` once from the common state."""
         self.restore()
         changing = self.changing
         before = [variable.numpy() for variable in changing]
-        with self.user_time():
+        result, seconds = None, 0.0
+
+        def timed() -> Any:
+            nonlocal result, seconds
             started = time.perf_counter()
             result = call()
             tf.test.experimental.sync_devices()
             seconds = time.perf_counter() - started
+
+        with self.user_time():
+            peak = self.peak_of(timed, 1)
         after = [variable.numpy() for variable in changing]
         names = [variable.name for variable in changing]
         self.restore_all()
-        return Outcome(result, tuple(zip(names, before, after, strict=True))), seconds
+        outcome = Outcome(result, tuple(zip(names, before, after, strict=True)))
+        return Called(outcome, seconds, peak)
+
+    def peak_of(self, call: Callable[[], Any], calls: int) -> memory.Peak | None:
+        """Returns the peak of so many calls, or `None` where the allocator keeps no count."""
+        if self.coverage == "none":
+            call()
+            return None
+        return memory.peak_of_call(call, self.device, calls)
 
     def record(self, code: Callable[[WorkloadFacts, Row], str], interrupted: str | None) -> MapCost:
         """Returns what is known so far, without findings and verdict.
@@ -177,7 +211,7 @@ class MapMeasurement:
             options=self.options,
             reference=self.reference,
             baseline=self.baseline,
-            runs=tuple(row.finished(code(facts, row)) for row in self.rows.values()),
+            runs=tuple(self._run(strategy, facts, code) for strategy in self.strategies),
             scaling=tuple(self.scaling),
             logs=self._logs,
             stages=tuple(self._stages),
@@ -196,6 +230,19 @@ class MapMeasurement:
         return replace(
             self.workload, elements=elements, given_elements=elements, element_count=count
         )
+
+    def _run(
+        self, strategy: Strategy, facts: WorkloadFacts, code: Callable[[WorkloadFacts, Row], str]
+    ) -> Run:
+        row = self.row(strategy.id)
+        assert row is not None
+        run = row.finished(code(facts, row))
+        if strategy != self.twin:
+            return run
+        agreement = Agreement(
+            "equal", 0.0, 0.0, "this is the cell as written, measured once for both"
+        )
+        return replace(run, strategy=strategy.id, mapping=strategy.mapping, agreement=agreement)
 
     def _facts(self) -> WorkloadFacts:
         workload, wording = self.workload, self.workload.wording
@@ -221,6 +268,13 @@ class MapMeasurement:
             call_number=workload.call_number,
             other_calls=workload.other_calls,
         )
+
+
+def _twin_of_as_written(workload: Workload) -> Strategy | None:
+    """Returns the strategy that the user's own call is."""
+    if workload.call is None:
+        return None
+    return Strategy(workload.call.removeprefix("tf."), workload.execution)
 
 
 def _strategies(workload: Workload, options: MapOptions) -> tuple[Strategy, ...]:

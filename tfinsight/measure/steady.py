@@ -14,7 +14,7 @@ from tfinsight.measure.statistics import compare
 from tfinsight.measure.timing import Contender, InterleavedTiming
 
 # Left of the budget for memory and evidence, which come after timing.
-SHARE_FOR_TIMING = 0.7
+SHARE_FOR_TIMING = 0.8
 
 
 def steady_state(measurement: MapMeasurement) -> None:
@@ -22,11 +22,13 @@ def steady_state(measurement: MapMeasurement) -> None:
     rows = {row.strategy.id: row for row in measurement.rows.values() if row.runs}
     if not rows:
         return
+    baseline_row = measurement.row(measurement.baseline)
+    baseline = baseline_row.strategy.id if baseline_row is not None else measurement.baseline
     ranked = {name for name, row in rows.items() if row.ranked}
     left = max(0.0, measurement.deadline - time.perf_counter())
     timing = InterleavedTiming(
         [_contender(measurement, row) for row in rows.values()],
-        baseline_id=measurement.baseline,
+        baseline_id=baseline,
         eligible_ids=ranked,
         deadline=time.perf_counter() + SHARE_FOR_TIMING * left,
         clock=time.perf_counter,
@@ -40,7 +42,7 @@ def steady_state(measurement: MapMeasurement) -> None:
     finally:
         measurement.add_user_seconds(timing.user_seconds)
         results = timing.results()
-        comparisons = compare(results, measurement.baseline, ranked)
+        comparisons = compare(results, baseline, ranked)
         for name, result in results.items():
             rows[name].steady, rows[name].comparison = result, comparisons[name]
         for name, error in timing.failures:

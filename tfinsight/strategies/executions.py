@@ -50,6 +50,7 @@ class Executable:
 
     def __init__(self, strategy: Strategy, workload: Workload, plan: Plan) -> None:
         self.strategy = strategy
+        workload = workload.without_inputs()  # a report may outlive the notebook's tensors
         self._workload = workload
         self._plan = plan
         self._wrap = WRAPPERS[strategy.execution]
