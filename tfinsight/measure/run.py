@@ -126,8 +126,8 @@ class MapMeasurement:
     def stage(self, name: str) -> Iterator[None]:
         """Times a stage, and what of it is spent in the user's own function."""
         started, user_before = time.perf_counter(), self._user_s
-        self.progress.update(name, "", 0, 1)
         try:
+            self.progress.update(name, "", 0, 1)
             yield
         finally:
             seconds = time.perf_counter() - started
