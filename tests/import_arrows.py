@@ -39,7 +39,7 @@ ARROWS: Mapping[str, frozenset[str]] = {
         "api": "allocator_switch cell errors findings measure options records render report source_text "
         "strategies workload",
         "magics": "allocator_switch api cell errors options render report strategies workload",
-        "cli": "api render report",
+        "cli": "allocator_switch api render report",
     }.items()
 }
 VIEW = {"render", "report"}

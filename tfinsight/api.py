@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tfinsight.allocator_switch import request_full_coverage
 from tfinsight.cell import MapChoice, function_workload
 from tfinsight.errors import WorkloadError
 from tfinsight.findings import find
@@ -123,7 +124,9 @@ def mapcost(
     )
     path = None if save is None else parse_path(save)
     wording = Wording(words.function or getattr(fn, "__name__", "fn"), words.elements or "elems")
+    request = request_full_coverage()
     workload = function_workload(fn, elems, wording, MapChoice(), namespace={})
+    request.settle()
     workload = replace(workload, batched=batched, batched_name=options.batched, variants=named)
     report = measure_map(workload, options, progress or _default_progress(quiet))
     if path is not None:

@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run_demo(out: Path | None, budget: float) -> int:
     """Maps `describe_patch` over the patches of a photograph, prints the report and writes it."""
-    from tfinsight import allocator_switch
+    from tfinsight.allocator_switch import request_full_coverage
     from tfinsight.api import mapcost
 
-    allocator_switch.request_full_coverage()
+    request_full_coverage()
     patches = photograph_patches()
     print(f"Mapping describe_patch over {len(patches)} patches of a photograph ...\n", flush=True)
     report = mapcost(describe_patch, patches, budget=budget)
@@ -61,8 +61,8 @@ def photograph_patches() -> Any:
     import tensorflow as tf
     from matplotlib.cbook import get_sample_data
 
-    with get_sample_data("grace_hopper.jpg") as file:
-        photograph = tf.image.decode_jpeg(file.read(), channels=3)
+    path = str(get_sample_data("grace_hopper.jpg", asfileobj=False))
+    photograph = tf.image.decode_jpeg(tf.io.read_file(path), channels=3)
     image = tf.image.convert_image_dtype(photograph, tf.float32)
     sizes, strides = [1, PATCH, PATCH, 1], [1, STRIDE, STRIDE, 1]
     patches = tf.image.extract_patches(image[None], sizes, strides, [1, 1, 1, 1], "VALID")

@@ -17,11 +17,13 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.display import display
 
+from tfinsight.allocator_switch import request_full_coverage
 from tfinsight.options import MAP_OPTIONS, Option, map_options
 
 if TYPE_CHECKING:
     from tfinsight.report import Report
 
+COMPLETED = ("%%mapcost", "%mapcost")
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
 
@@ -67,15 +69,16 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
 
 
 @magics_class
-class TfinsightMagics(Magics):  # type: ignore[misc]
+class TfinsightMagics(Magics):
     """The magics of one shell; holds the last report."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self.shell: InteractiveShell = shell
         self.last: Report | None = None
+        self.coverage = request_full_coverage()
 
-    @no_var_expand  # type: ignore[untyped-decorator]
+    @no_var_expand
     @line_cell_magic
     def mapcost(self, line: str, cell: str | None = None) -> None:
         """Measures a map; the documentation that users see is made from the parser, below."""
@@ -115,6 +118,10 @@ class TfinsightMagics(Magics):  # type: ignore[misc]
             print(render_environment(current_environment()))  # noqa: T201 - what was asked for
             return None
         raise UsageError(f"%tfinsight: expected `last` or `env`, not `{wanted}`")
+
+    def after_cell(self, _: Any) -> None:
+        """Gives the environment back as it was once TensorFlow has created its devices."""
+        self.coverage.settle()
 
     def _measure(self, workload: Any, options: Any, given: argparse.Namespace) -> None:
         from tfinsight.api import MeasurementError, MeasurementInterrupted, measure_map
@@ -275,26 +282,26 @@ def completions(_: Any, event: Any) -> Sequence[str]:
 
 def register(shell: InteractiveShell) -> None:
     """Adds the magics to a shell; asks for complete memory figures while that is still possible."""
-    from tfinsight import allocator_switch
-
-    shell.register_magics(TfinsightMagics(shell))
-    for key in ("%%mapcost", "%mapcost"):
+    magics = TfinsightMagics(shell)
+    shell.register_magics(magics)
+    for key in COMPLETED:
         shell.set_hook("complete_command", completions, str_key=key)
-    if allocator_switch.request_full_coverage() == "too late":
+    shell.events.register("post_run_cell", magics.after_cell)
+    if magics.coverage.outcome == "too late":
         print(  # noqa: T201 - the one line that a user must know
-            "tfinsight: memory figures cover allocations of 256 KiB and more. For all of them, restart "
-            "the kernel and load tfinsight before TensorFlow first computes something."
+            "tfinsight: memory figures are incomplete in this kernel. For complete ones, restart it "
+            "and load tfinsight before TensorFlow first computes something."
         )
 
 
 def unregister(shell: InteractiveShell) -> None:
     """Takes the magics out of a shell."""
-    from tfinsight import allocator_switch
-
-    magics = shell.magics_manager.magics
+    manager = shell.magics_manager
+    magics = manager.registry.pop(TfinsightMagics.__name__, None)
     for kind, name in (("cell", "mapcost"), ("line", "mapcost"), ("line", "tfinsight")):
-        magics[kind].pop(name, None)
-    shell.magics_manager.registry.pop(TfinsightMagics.__name__, None)
-    for key in ("%%mapcost", "%mapcost"):
+        manager.magics[kind].pop(name, None)
+    for key in COMPLETED:
         shell.strdispatchers["complete_command"].strs.pop(key, None)
-    allocator_switch.withdraw_request()
+    if magics is not None:
+        shell.events.unregister("post_run_cell", magics.after_cell)
+        magics.coverage.withdraw()

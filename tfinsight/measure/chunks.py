@@ -34,6 +34,7 @@ def choose_chunk_size(measurement: MapMeasurement) -> None:
     if all(row.failure for row in rows) or measurement.plan.gradient is not None:
         return
     sizes = chunk_sizes(measurement.workload.element_count)
+    measurement.eager_chunk_size = max(sizes, default=1)
     points = []
     measurement.mark(SEARCHED.id)
     for done, size in enumerate(sizes):

@@ -18,7 +18,7 @@ from tfinsight.measure.rows import Row
 from tfinsight.measure.run import Called, MapMeasurement
 from tfinsight.measure.truth import Truth
 from tfinsight.records import AS_WRITTEN, Agreement, Failure
-from tfinsight.strategies.executions import BoundCall, Executable
+from tfinsight.strategies.executions import BoundCall
 from tfinsight.strategies.mappings import Plan, UnsupportedError, floating_leaves, stacked
 from tfinsight.workload import Gradient, Workload
 
@@ -82,7 +82,7 @@ def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
         measurement.restore()
         with measurement.user_time():
             started = time.perf_counter()
-            executable = Executable(row.strategy, measurement.workload, measurement.plan)
+            executable = measurement.executable(row.strategy)
             call = executable.bind(measurement.workload.elements)
             concrete = None if row.strategy.execution == "eager" else call.trace()
             row.trace_s = None if concrete is None else time.perf_counter() - started
@@ -100,7 +100,7 @@ def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
         row.fail(stage, error)
         return None
     if row.strategy.mapping == "chunked":
-        row.chunk_size = measurement.plan.chunk_size
+        row.chunk_size = measurement.plan_of(row.strategy).chunk_size
     return first.outcome
 
 
@@ -177,7 +177,7 @@ def _eager_traces(measurement: MapMeasurement, row: Row) -> float:
         return function(item)
 
     workload = replace(measurement.workload, function=counted)
-    call = Executable(row.strategy, workload, measurement.plan).bind(workload.elements)
+    call = measurement.executable(row.strategy, workload).bind(workload.elements)
     row.peak = measurement.outcome_of(call).peak
     return float(traces)
 

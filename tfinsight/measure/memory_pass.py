@@ -12,15 +12,14 @@ from tfinsight.measure.rows import Row
 from tfinsight.measure.run import MapMeasurement
 from tfinsight.records import AS_WRITTEN, ScalingPoint
 from tfinsight.strategies import Strategy
-from tfinsight.strategies.executions import Executable
 
 # Calls whose peaks are compared where that costs little: parallel loops vary from run to run.
 PEAK_CALLS = 3
 SINGLE_CALL_FROM_S = 0.05
 # What one row's trace may have: reading a million events takes some seconds, and a call of many
 # seconds shows in one traced part what it is made of.
-EVENTS_PER_ROW = 60_000
-TRACED_S = 0.3
+EVENTS_PER_ROW = 20_000
+TRACED_S = 0.15
 GROWTH_MEASURED_ON = Strategy("vectorized_map", "graph")
 
 
@@ -50,7 +49,7 @@ def growth(measurement: MapMeasurement) -> None:
     workload = measurement.reduced(half)
     measurement.restore()
     with measurement.user_time():
-        call = Executable(GROWTH_MEASURED_ON, workload, measurement.plan).bind(workload.elements)
+        call = measurement.executable(GROWTH_MEASURED_ON, workload).bind(workload.elements)
         call()
         peak = measurement.peak_of(call, 1)
     measurement.restore()
@@ -64,6 +63,8 @@ def growth(measurement: MapMeasurement) -> None:
 def _peak(measurement: MapMeasurement, row: Row) -> memory.Peak | None:
     """Returns the peak of several cheap calls, or of the one call of a dear row that was seen."""
     assert row.call is not None
+    if measurement.coverage == "none":
+        return None
     seconds = _seconds(row)
     if row.peak is not None and seconds >= SINGLE_CALL_FROM_S:
         return row.peak
@@ -112,7 +113,7 @@ def _traceable(measurement: MapMeasurement, row: Row) -> tuple[Callable[[], Any]
     reduced = measurement.reduced(count)
     try:
         with measurement.user_time():
-            call = Executable(row.strategy, reduced, measurement.plan).bind(reduced.elements)
+            call = measurement.executable(row.strategy, reduced).bind(reduced.elements)
             if row.strategy.execution != "eager":
                 call()  # traced and compiled before the pass, not in it
     except Exception:
@@ -131,7 +132,7 @@ def _traced_count(measurement: MapMeasurement, row: Row) -> int:
         strategy.execution,
     )
     share = min(1.0, EVENTS_PER_ROW / max(1, events), TRACED_S / max(_seconds(row), 1e-9))
-    least = 2 * measurement.plan.chunk_size if strategy.mapping == "chunked" else 1
+    least = 2 * measurement.plan_of(strategy).chunk_size if strategy.mapping == "chunked" else 1
     return min(workload.element_count, max(least, int(workload.element_count * share)))
 
 

@@ -35,6 +35,7 @@ from tfinsight.records import (
     WorkloadFacts,
 )
 from tfinsight.strategies import GRID, Strategy, canonical, check_names, select, variants
+from tfinsight.strategies.executions import Executable
 from tfinsight.strategies.mappings import Plan, part
 from tfinsight.workload import Workload, tensor_facts
 
@@ -64,6 +65,7 @@ class MapMeasurement:
         limits: seconds and bytes that one call may need.
         probe: what a few elements told; filled in by the first stage.
         plan: what the mappings need to know; filled in by the first stage.
+        eager_chunk_size: elements a chunk where each chunk is traced anew, so that few are better.
         outcome: the reference's outcome while rows are compared with it.
         snapshot: the state that every call starts from and the notebook ends in.
         changing: the variables that the workload changes.
@@ -84,6 +86,7 @@ class MapMeasurement:
         self.baseline = canonical(options.baseline) if options.baseline else self.reference
         self.probe = Probe()
         self.plan = Plan()
+        self.eager_chunk_size = 1
         self.outcome: Outcome | None = None
         self.changing: tuple[Any, ...] = ()
         self.scaling: list[ScalingPoint] = []
@@ -151,6 +154,16 @@ class MapMeasurement:
         """Returns what is known of a row; of the cell's own strategy that is the row `as-written`."""
         twin = self.twin is not None and strategy == self.twin.id
         return self.rows.get(AS_WRITTEN if twin else strategy)
+
+    def executable(self, strategy: Strategy, workload: Workload | None = None) -> Executable:
+        """Builds a strategy for the workload, or for another with fewer elements."""
+        return Executable(strategy, workload or self.workload, self.plan_of(strategy))
+
+    def plan_of(self, strategy: Strategy) -> Plan:
+        """Returns the plan, with the chunk size that suits the strategy."""
+        if strategy != Strategy("chunked", "eager"):
+            return self.plan
+        return replace(self.plan, chunk_size=max(self.plan.chunk_size, self.eager_chunk_size))
 
     def mark(self, strategy: str) -> None:
         """Attributes what is printed or logged from now on to a row."""
