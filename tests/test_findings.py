@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tfinsight.findings import FINDINGS, find
-from tfinsight.findings.break_even import break_even_calls
 from tfinsight.records import (
     Agreement,
     Environment,
@@ -359,10 +358,10 @@ def test_a_form_that_is_slower_in_each_call_never_pays_off() -> None:
 
 
 def test_break_even_counts_calls() -> None:
-    baseline = row("as-written", 0.5, first=0.5)
-    assert break_even_calls(row("map_fn/xla", 0.25, first=2.5), baseline) == 8
-    assert break_even_calls(row("map_fn/xla", 0.75, first=2.5), baseline) is None
-    assert break_even_calls(row("map_fn/xla", None), baseline) is None
+    baseline = row("as-written", 0.5, first=0.5).timing
+    assert row("map_fn/xla", 0.25, first=2.5).timing.break_even_calls(baseline) == 8
+    assert row("map_fn/xla", 0.75, first=2.5).timing.break_even_calls(baseline) is None
+    assert row("map_fn/xla", 0.25, first=0.25).timing.break_even_calls(baseline) == 0
 
 
 def test_a_large_constant_is_named_and_a_small_one_not() -> None:

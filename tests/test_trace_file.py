@@ -203,3 +203,9 @@ def test_an_error_stops_the_profiler_and_leaves_nothing_behind(error, tmp_path, 
     traced(lambda: tf.ones([1]))  # another session can begin
     assert [*notebooks.iterdir(), *temporary.iterdir()] == []
     assert capfd.readouterr().out == ""
+
+
+def test_a_recording_without_windows_has_none():
+    with trace_file.record() as recorder:
+        pass
+    assert dict(recorder.trace.windows) == {}

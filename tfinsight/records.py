@@ -176,6 +176,23 @@ class Timing:
     ties_with_fastest: bool = False
     changing_values: bool = False
 
+    def break_even_calls(self, other: Timing) -> int | None:
+        """Returns after how many later calls this row has taken no longer than `other`, in all.
+
+        The total after `n` steady calls is `first_call_s + n * median_s`.
+
+        Returns:
+            The smallest such `n`, from 0; `None` if there is none or a time is missing.
+        """
+        if self.first_call_s is None or other.first_call_s is None:
+            return None
+        if self.median_s is None or other.median_s is None:
+            return None
+        extra, saved = self.first_call_s - other.first_call_s, other.median_s - self.median_s
+        if extra <= 0:
+            return 0
+        return math.ceil(extra / saved) if saved > 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class LiveTensor:

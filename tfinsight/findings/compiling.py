@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from tfinsight.findings.break_even import break_even_calls
 from tfinsight.findings.rows import (
     first_line,
     graphs,
@@ -162,7 +161,7 @@ def never_pays_off(record: MapCost) -> Finding | None:
         if run.execution != "eager"
         and run.strategy != record.baseline
         and (ratio(run, baseline) or 0.0) >= SLOWER_RATIO
-        and break_even_calls(run, baseline) is None
+        and not _pays_off(run, baseline)
     ]
     if not rows:
         return None
@@ -176,3 +175,9 @@ def never_pays_off(record: MapCost) -> Finding | None:
         link=FUNCTION_GUIDE,
         strategies=ids(rows),
     )
+
+
+def _pays_off(run: Run, baseline: Run) -> bool:
+    if run.timing is None or baseline.timing is None:
+        return True
+    return run.timing.break_even_calls(baseline.timing) is not None

@@ -12,7 +12,7 @@ from tfinsight.trace_file import AllocationEvent
 
 TOP_TENSORS = 20
 # Scalars and arrays that Python hands over, mostly.
-UNKNOWN_OP = "(no op)"
+UNKNOWN_OP = "no known op"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ What a trace of TensorFlow 2.21 looks like, found by reading traces of eager, gr
   `KernelAndDeviceFunc::Run`, which is the kernel, its set-up included, unless it runs a function.
 - An op run by the graph executor is `NODE:KIND`, and the display name is `KIND`. Control flow is taken
   apart before it runs and has no event; ops that are started and finished later have none either.
+  An op that took no longer than a few microseconds the last times has no event, at any level.
 - A kernel of XLA's carries the statistics `hlo_op`, `hlo_module` and `program_id`. Where it goes on in
   other threads, its event is only the start, and `end: NAME` with the same number tells the end.
 - Optimized HLO is in the plane `/host:metadata`, for every program of the process, run or not.
@@ -66,13 +67,14 @@ def read_windows(space: Any) -> list[tuple[int, Window]]:
     Args:
         space: the `XSpace` of one process.
     """
-    return _Reader(space).windows()
+    planes = {plane.name: plane for plane in space.planes}
+    if "/host:CPU" not in planes:
+        return []  # nothing ran
+    return _Reader(planes["/host:CPU"], planes.get("/host:metadata")).windows()
 
 
 class _Reader:
-    def __init__(self, space: Any) -> None:
-        planes = {plane.name: plane for plane in space.planes}
-        plane = planes["/host:CPU"]
+    def __init__(self, plane: Any, metadata: Any) -> None:
         self._names = {number: str(data.name) for number, data in plane.event_metadata.items()}
         self._texts = {number: str(data.name) for number, data in plane.stat_metadata.items()}
         self._stat_names = {n: name for n, name in self._texts.items() if name in _STATS}
@@ -84,7 +86,7 @@ class _Reader:
         # XLA's kernels have any name, which occurs among the texts of the statistics, too.
         texts = set(self._texts.values())
         self._maybe_xla = {number for number, name in self._names.items() if name in texts}
-        self._programs = _programs(planes.get("/host:metadata"))
+        self._programs = _programs(metadata)
         named = {number for number, name in self._names.items() if _NEEDED.match(name)}
         needed = named | self._kinds.keys() | self._maybe_xla
         self._lines = [_line(line, needed) for line in plane.lines]

@@ -1,0 +1,101 @@
+"""How numbers become text: the only place, so that all forms of a report read alike.
+
+`PATTERNS` lists every form that is made here, for whoever must find or mask numbers in a report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tfinsight.records import Evidence
+
+NONE = "–"
+DIGITS = 3
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?"
+
+# One regular expression for each form.
+PATTERNS: dict[str, str] = {
+    "seconds": rf"{_NUMBER} (?:min|s|ms|µs|us|ns)\b",
+    "size": rf"{_NUMBER} (?:TiB|GiB|MiB|KiB|B)\b",
+    "interval": rf"\[{_NUMBER}, {_NUMBER}\]",
+    "ratio": rf"{_NUMBER}x",
+    "percent": rf"{_NUMBER} %",
+    "count": rf"{_NUMBER}",
+}
+
+
+def seconds(value: float | None) -> str:
+    """Returns a duration with three digits in a fitting unit (`1.23 ms`)."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    if value >= 120:
+        return f"{significant(value / 60)} min"
+    for factor, unit in _SECONDS:
+        # As it will be rounded: 999.9 µs is 1 ms.
+        if float(f"{value:.{DIGITS - 1}e}") >= factor:
+            return f"{significant(value / factor)} {unit}"
+    return f"{significant(value / 1e-9)} ns"
+
+
+def size(value: float | None) -> str:
+    """Returns a number of bytes with three digits in a fitting unit (`16.0 MiB`)."""
+    if value is None:
+        return NONE
+    for factor, unit in _SIZES:
+        if abs(value) >= factor:
+            return f"{significant(value / factor)} {unit}"
+    return f"{round(value)} B"
+
+
+def ratio(value: float | None) -> str:
+    """Returns a factor (`12.5x`)."""
+    return NONE if value is None else f"{significant(value)}x"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Returns an interval of factors (`[11.9, 13.1]`), nothing where there is none."""
+    return "" if low is None or high is None else f"[{significant(low)}, {significant(high)}]"
+
+
+def percent(value: float | None) -> str:
+    """Returns a share as percents (0.25 is `25 %`)."""
+    return NONE if value is None else f"{significant(100 * value)} %"
+
+
+def count(value: float | None) -> str:
+    """Returns a whole number with thousands set apart, another with three digits."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    return f"{int(value):,}" if float(value).is_integer() else significant(value)
+
+
+def significant(value: float) -> str:
+    """Returns a number with three digits, never in powers of ten within what people read."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if abs(value) >= 1e7 or abs(value) < 1e-4:
+        return f"{value:.{DIGITS - 1}e}"
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(float(f"{value:.{DIGITS - 1}e}")))))
+    return f"{value:,.{decimals}f}"
+
+
+def evidence(item: Evidence) -> str:
+    """Returns the value of a finding's evidence in its unit."""
+    if isinstance(item.value, str):
+        return item.value
+    forms = {"s": seconds, "B": size, "x": ratio, "%": percent, "count": count, "": count}
+    return forms[item.unit](item.value)
+
+
+def names(items: Sequence[str], last: str = "and") -> str:
+    """Returns names as a list in words (`a`, `b` and `c`), each set off as code."""
+    quoted = [f"`{item}`" for item in items]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
+
+
+def shape(dimensions: Sequence[int | None]) -> str:
+    """Returns a shape (`[512, ?, 3]`)."""
+    return "[" + ", ".join("?" if d is None else str(d) for d in dimensions) + "]"
