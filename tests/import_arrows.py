@@ -53,7 +53,7 @@ FREE_OF_TENSORFLOW = {
     "allocator_switch",
     "__init__",
 }
-FREE_OF_VIEW = set(ARROWS) - VIEW - {"magics"}
+FREE_OF_VIEW = set(ARROWS) - VIEW - {"magics", "cli"}
 PRIVATE = ("tensorflow.python", "tensorflow.core", "tensorflow.tsl")
 VIEW_LIBRARIES = {"IPython", "ipywidgets", "matplotlib"}
 

@@ -139,7 +139,7 @@ class TfinsightMagics(Magics):
             self._show(stopped.report, progress, given)
             raise
         except BaseException:
-            _closed(progress)
+            progress.clear()
             raise
         self._show(report, progress, given)
 
@@ -161,7 +161,7 @@ class TfinsightMagics(Magics):
         if hasattr(progress, "show"):
             progress.show(report.record)
         else:
-            _closed(progress)
+            progress.clear()
         if not given.quiet:
             display(report)
         if given.save:
@@ -259,12 +259,6 @@ def _frames_from(trace: types.TracebackType | None, filename: str) -> types.Trac
     for part in reversed(kept):
         chain = types.TracebackType(chain, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return chain
-
-
-def _closed(progress: Any) -> None:
-    close = getattr(progress, "close", None)
-    if close is not None:
-        close()
 
 
 def completions(_: Any, event: Any) -> Sequence[str]:

@@ -245,7 +245,8 @@ def _comparison(
     if baseline is None:
         return Comparison(None, None, None, ties_with_fastest)
     ratio = paired_ratio(baseline.by_round(), result.by_round())
-    if ratio is None:
+    if ratio is None or ratio.low is None:
+        # With a few pairs only, their median may be far from what the two medians say to a reader.
         unpaired = baseline.median_s / result.median_s if result.median_s else None
         return Comparison(unpaired, None, None, ties_with_fastest)
     return Comparison(ratio.median, ratio.low, ratio.high, ties_with_fastest)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tfinsight.records import Evidence
 
-NONE = "–"
+NONE = "–"  # noqa: RUF001 - a dash for what there is no number of
 DIGITS = 3
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))

@@ -87,7 +87,9 @@ def _cells(record: MapCost, run: Run) -> tuple[str, ...]:
         numbers.seconds(timing.median_s) if ranked and timing else "",
         numbers.ratio(timing.speedup) if ranked and timing and timing.speedup else "",
         numbers.interval(timing.speedup_low, timing.speedup_high) if ranked and timing else "",
-        numbers.size(memory.peak_bytes) if ranked and memory and memory.peak_bytes is not None else "",
+        numbers.size(memory.peak_bytes)
+        if ranked and memory and memory.peak_bytes is not None
+        else "",
         wording.row_result(record, run),
     )
 
@@ -95,13 +97,19 @@ def _cells(record: MapCost, run: Run) -> tuple[str, ...]:
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     name = cells[1] if len(cells[1]) <= widths[1] else cells[1][: widths[1] - 3] + "..."
     left = f"{cells[0]:<{widths[0]}} {name:<{widths[1]}}"
-    middle = " ".join(f"{cell:>{width}}" for cell, width in zip(cells[2:6], widths[2:6], strict=True))
+    middle = " ".join(
+        f"{cell:>{width}}" for cell, width in zip(cells[2:6], widths[2:6], strict=True)
+    )
     return f"{left} {middle} {cells[6]}".rstrip()
 
 
 def _unranked(record: MapCost) -> list[str]:
     found = wording.unranked(record)
-    lines = [line for ids, status, reason in found for line in _wrapped(f"{ids} {status}: {reason}", 4, 2)]
+    lines = [
+        line
+        for ids, status, reason in found
+        for line in _wrapped(f"{ids} {status}: {reason}", 4, 2)
+    ]
     return ["Not ranked", *lines] if lines else []
 
 
@@ -145,7 +153,9 @@ def _first_calls(record: MapCost) -> list[str]:
         timing = run.timing
         assert timing is not None
         parts = [f"first call {numbers.seconds(timing.first_call_s)}"]
-        parts += [f"tracing {numbers.seconds(timing.trace_s)}"] if timing.trace_s is not None else []
+        parts += (
+            [f"tracing {numbers.seconds(timing.trace_s)}"] if timing.trace_s is not None else []
+        )
         paid = wording.break_even(record, run)
         parts += [f"pays off {paid}"] if paid else []
         lines += _wrapped(f"{run.strategy}: {', '.join(parts)}", 4, 2)
@@ -155,14 +165,19 @@ def _first_calls(record: MapCost) -> list[str]:
 def _culprits(record: MapCost) -> list[str]:
     """Returns what held the memory at the peak of the row that needs most, with that of the best."""
     rows = [run for run in record.runs if run.status == "ok" and run.memory and run.memory.top]
-    fattest = max(rows, key=lambda run: run.memory.peak_bytes or 0 if run.memory else 0, default=None)
-    wanted = {run.strategy: run for run in (fattest, record.run(record.verdict.recommended or "")) if run}
+    fattest = max(
+        rows, key=lambda run: run.memory.peak_bytes or 0 if run.memory else 0, default=None
+    )
+    wanted = {
+        run.strategy: run for run in (fattest, record.run(record.verdict.recommended or "")) if run
+    }
     lines = []
     for run in wanted.values():
         if run.memory is None or not run.memory.top:
             continue
         held = [
-            f"{tensor.op} {numbers.size(tensor.size_bytes)}" for tensor in run.memory.top[:CULPRITS_SHOWN]
+            f"{tensor.op} {numbers.size(tensor.size_bytes)}"
+            for tensor in run.memory.top[:CULPRITS_SHOWN]
         ]
         lines += _wrapped(f"live at the peak of {run.strategy}: {', '.join(held)}", 4, 2)
     return lines

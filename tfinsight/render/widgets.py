@@ -19,6 +19,8 @@ TERMINAL_AFTER_S = 1.0
 class LiveReport(ipywidgets.VBox):
     """The box that shows the progress and then the report, one output of the cell for both."""
 
+    children: Any
+
     def __init__(self) -> None:
         self._bar = ipywidgets.FloatProgress(min=0.0, max=1.0, layout={"width": "40%"})
         self._words = ipywidgets.Label("starting")
@@ -47,7 +49,8 @@ class LiveReport(ipywidgets.VBox):
         self._replace([])
 
     def _replace(self, children: list[Any]) -> None:
-        before, self.children = self.children, children
+        before = tuple(self.children)
+        self.children = children
         for child in before:
             for inner in getattr(child, "children", ()):
                 inner.close()

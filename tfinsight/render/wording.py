@@ -27,7 +27,11 @@ def measured_sentence(record: MapCost) -> str:
     """Returns what was measured, in one sentence."""
     workload = record.workload
     call = f"{workload.call} of " if workload.call else ""
-    many = "1 element" if workload.element_count == 1 else f"{numbers.count(workload.element_count)} elements"
+    many = (
+        "1 element"
+        if workload.element_count == 1
+        else f"{numbers.count(workload.element_count)} elements"
+    )
     words = f"Measured: {call}`{one_line(workload.function)}` over `{one_line(workload.elements)}` ({many}"
     words += "".join(f"; {tensor}" for tensor in _tensors(record)) + ")"
     if workload.place:
@@ -148,7 +152,9 @@ def _recommendation(record: MapCost) -> str:
     if baseline is None or not _has_ratios(record):
         reason = _why_no_ratios(record, baseline)
         time = numbers.seconds(best.timing.median_s if best.timing else None)
-        return f"`{best.strategy}` is fastest ({time} a call). There are no speed-ups, since {reason}."
+        return (
+            f"`{best.strategy}` is fastest ({time} a call). There are no speed-ups, since {reason}."
+        )
     if _is_baseline(best, baseline):
         return _baseline_stays(record, best)
     memory = _memory_words(best, baseline)
@@ -188,7 +194,9 @@ def _baseline_stays(record: MapCost, best: Run) -> str:
     subject = _name_of_baseline(record)
     others = [i for i in record.verdict.fastest if i != best.strategy and i != record.baseline]
     others = [i for i in others if (run := record.run(i)) is None or run.timing != best.timing]
-    words = f"{subject[0].upper()}{subject[1:]} is already as fast as any other way that was measured"
+    words = (
+        f"{subject[0].upper()}{subject[1:]} is already as fast as any other way that was measured"
+    )
     return words + (f" (it ties with {numbers.names(others)})." if others else ".")
 
 
@@ -221,7 +229,11 @@ def _memory_words(best: Run, baseline: Run) -> str:
     if mine is None or not theirs:
         return ""
     factor = mine / theirs
-    return "the same memory" if abs(factor - 1) <= SAME_MEMORY else f"{numbers.ratio(factor)} the memory"
+    return (
+        "the same memory"
+        if abs(factor - 1) <= SAME_MEMORY
+        else f"{numbers.ratio(factor)} the memory"
+    )
 
 
 def _ties(record: MapCost, best: Run) -> str:
