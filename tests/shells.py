@@ -30,7 +30,6 @@ class Shell:
     def __init__(self) -> None:
         InteractiveShell.clear_instance()
         self.ip = InteractiveShell.instance()
-        self.ip.colors = "NoColor" if hasattr(self.ip, "colors") else ""
         self.ip.run_line_magic("load_ext", "tfinsight")
 
     def run(self, code: str) -> Ran:

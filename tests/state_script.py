@@ -140,7 +140,9 @@ def state(names, files_before):
         "open files": sorted(set(open_files()) - files_before),
         # What AutoGraph converts it writes to files that TensorFlow removes when the process ends.
         "temporary files": sorted(
-            name for name in os.listdir(tempfile.gettempdir()) if not name.startswith("__autograph_")
+            name
+            for name in os.listdir(tempfile.gettempdir())
+            if not name.startswith("__autograph_")
         ),
     }
 

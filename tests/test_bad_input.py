@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tfinsight
@@ -104,15 +105,18 @@ def test_a_failed_baseline_leaves_ratios_empty_and_says_so(shell):
     assert "baseline" in "\n".join(text.splitlines()[:3])
 
 
+TWO = np.ones([2, 1], np.float32)
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "expected"),
     [
         ((lambda r: r, 3.0), {}, "first dimension"),
-        ((lambda r: r, [[1.0], [2.0]]), {"budget": -1}, "above 0"),
-        ((lambda r: r, [[1.0], [2.0]]), {"strategies": "warp"}, "unknown strategy"),
-        ((lambda r: r, [[1.0], [2.0]]), {"baseline": "as-written"}, "no row `as-written`"),
-        ((lambda a, b: a, [[1.0], [2.0]]), {}, "one argument"),
-        ((3, [[1.0], [2.0]]), {}, "must be a function"),
+        ((lambda r: r, TWO), {"budget": -1}, "above 0"),
+        ((lambda r: r, TWO), {"strategies": "warp"}, "unknown strategy"),
+        ((lambda r: r, TWO), {"baseline": "as-written"}, "no row `as-written`"),
+        ((lambda a, b: a, TWO), {}, "one argument"),
+        ((3, TWO), {}, "must be a function"),
     ],
 )
 def test_the_function_raises_value_errors(arguments, options, expected):

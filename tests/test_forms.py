@@ -50,7 +50,7 @@ def test_help_is_the_parsers(shell):
     "code",
     [
         f"%%mapcost {QUICK} -o report\ny = tf.map_fn(half, x)",
-        f"%%mapcost {QUICK} --fn half --over x -o report",
+        f"%%mapcost {QUICK} --fn half --over x -o report\nsize = len(x)",
         f"%mapcost half x {QUICK} -o report",
         "import tfinsight\nreport = tfinsight.mapcost(half, x, budget=3, "
         "strategies='map_fn/graph,vectorized_map/graph,batched/graph')",
@@ -58,7 +58,7 @@ def test_help_is_the_parsers(shell):
 )
 def test_all_forms_measure_the_same(shell, code):
     shell.ok(SETUP)
-    shell.ok(code + "\n" if code.startswith("%%") else code)
+    shell.ok(code)
     record = shell.names["report"].record
     wanted = {"map_fn/graph", "vectorized_map/graph", "batched/graph"}
     assert {run.strategy for run in record.runs} - {"as-written", "map_fn/eager"} == wanted

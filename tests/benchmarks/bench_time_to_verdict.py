@@ -69,7 +69,9 @@ def measure() -> tuple[float, float]:
     plain_s = record.workload and record.run("as-written").timing.first_call_s
     user_s = plain_s + sum(stage.user_seconds for stage in record.stages)
     for stage in record.stages:
-        print(f"{stage.name:<14}{stage.seconds:>8.2f} s, of it {stage.user_seconds:.2f} s the user's")
+        print(
+            f"{stage.name:<14}{stage.seconds:>8.2f} s, of it {stage.user_seconds:.2f} s the user's"
+        )
 
     started = time.perf_counter()
     for name in shell.user_ns["rows"]:

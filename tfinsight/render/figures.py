@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -122,9 +123,11 @@ def _draw(axes: Axes, rows: tuple[Point, ...]) -> None:
 
 
 def _scale(axes: Axes, which: str, values: list[float], form: Callable[[float], str]) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
+    if which == "y":  # sizes read well at multiples of powers of two
+        axis.set_major_locator(MultipleLocator(2.0 ** round(math.log2(max(values) / 5 + 1))))
     if min(values) > 0 and max(values) / min(values) > LOG_FROM:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
         axis.set_minor_formatter(NullFormatter())

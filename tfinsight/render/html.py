@@ -144,10 +144,11 @@ def _unranked(record: MapCost) -> str:
 def _findings(record: MapCost) -> str:
     if not record.findings:
         return ""
-    return "<h3>Why</h3>\n" + "\n".join(_finding(finding) for finding in record.findings)
+    code = wording.snippets(record)
+    return "<h3>Why</h3>\n" + "\n".join(_finding(f, code[f.code]) for f in record.findings)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: Finding, code: str) -> str:
     evidence = "".join(
         f"<li>{escape(item.label)}: {escape(numbers.evidence(item))}</li>"
         for item in finding.evidence
@@ -156,7 +157,7 @@ def _finding(finding: Finding) -> str:
         f'<div class="tfi-finding tfi-{finding.severity}">',
         f"<h4>{_SEVERITY[finding.severity]}: {_code(finding.title)}</h4>",
         f"<p>{_code(finding.advice)}</p>" if finding.advice else "",
-        f"<pre><code>{escape(finding.snippet)}</code></pre>" if finding.snippet else "",
+        f"<pre><code>{escape(code)}</code></pre>" if code else "",
         f'<ul class="tfi-evidence">{evidence}</ul>' if evidence else "",
         _link(finding.link),
         "</div>",

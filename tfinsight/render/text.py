@@ -114,17 +114,18 @@ def _unranked(record: MapCost) -> list[str]:
 
 
 def _findings(record: MapCost) -> list[str]:
-    lines = [line for finding in record.findings for line in _finding(finding)]
+    code = wording.snippets(record)
+    lines = [line for f in record.findings for line in _finding(f, code[f.code])]
     return ["Why", *lines] if lines else []
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(finding: Finding, code: str) -> Iterator[str]:
     about = f" ({', '.join(finding.strategies)})" if 0 < len(finding.strategies) <= 3 else ""
     yield from _wrapped(f"{_MARKS[finding.severity]} {finding.title}{about}", 2)
     evidence = "; ".join(f"{item.label}: {numbers.evidence(item)}" for item in finding.evidence)
     yield from _wrapped(evidence, 0, 4)
     yield from _wrapped(finding.advice, 0, 4)
-    yield from (f"        {line}".rstrip() for line in finding.snippet.splitlines())
+    yield from (f"        {line}".rstrip() for line in code.splitlines())
 
 
 def _other_calls(record: MapCost) -> list[str]:

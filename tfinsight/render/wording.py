@@ -113,6 +113,15 @@ def environment_lines(environment: Environment) -> list[str]:
     ]
 
 
+def snippets(record: MapCost) -> dict[str, str]:
+    """Returns the code of each finding by its name; code that stands above already is left out."""
+    shown: dict[str, str] = {}
+    for finding in record.findings:
+        new = finding.snippet not in shown.values()
+        shown[finding.code] = finding.snippet if new else ""
+    return shown
+
+
 def one_line(code: str) -> str:
     """Returns code as one line."""
     return " ".join(code.split())
