@@ -153,7 +153,8 @@ def open_files():
             target = os.readlink(f"/proc/self/fd/{number}")
         except OSError:
             continue
-        if target.startswith("/") and not target.startswith(("/proc", "/dev", "/sys")):
+        # Libraries keep files of their own open, such as matplotlib its fonts.
+        if target.startswith("/") and not target.startswith(("/proc", "/dev", "/sys", sys.prefix)):
             yield target
 
 

@@ -57,7 +57,7 @@ def check_report(record, expect):
 def test_next_draws_are_those_of_a_plain_run(shell, name):
     case = BY_NAME[name]
     shell.ok(case["setup"])
-    shell.ok("import random; np.random.seed(1); random.seed(1)")
+    shell.ok("import random; np.random.seed(1); random.seed(1); tf.random.set_seed(2)")
     shell.ok("%%mapcost --budget 3\n" + case["cell"])
     shell.ok(DRAW)
     if "g" in shell.names:
@@ -67,7 +67,12 @@ def test_next_draws_are_those_of_a_plain_run(shell, name):
 
 def control(case):
     code = "\n".join(
-        [case["setup"], "import random; np.random.seed(1); random.seed(1)", case["cell"], DRAW]
+        [
+            case["setup"],
+            "import random; np.random.seed(1); random.seed(1); tf.random.set_seed(2)",
+            case["cell"],
+            DRAW,
+        ]
     )
     code += "\nif 'g' in globals(): tail.append(g.normal([2]).numpy().tolist())\nprint(repr(tail))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

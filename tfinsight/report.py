@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tfinsight.records import SCHEMA, MapCost, from_dict, to_dict
+from tfinsight.records import (
+    SCHEMA,
+    Agreement,
+    Failure,
+    MapCost,
+    Memory,
+    Run,
+    Timing,
+    from_dict,
+    to_dict,
+)
 from tfinsight.render.html import render_html, render_page
-from tfinsight.render.text import render_text
-from tfinsight.render.wording import verdict_sentence
+from tfinsight.render.text import render_text, verdict_sentence
+
+# What a table has no cell for.
+NESTED = ("samples_s", "top", "timeline")
 
 
 class Report:
@@ -55,15 +68,22 @@ class Report:
             ValueError: `data` is no report, or of a later version of tfinsight.
         """
         if not isinstance(data, dict) or data.get("kind") != "mapcost":
-            raise ValueError("this is not a report of tfinsight (no `kind` that is known)")
-        if data.get("schema") != SCHEMA:
+            raise ValueError("this is no report of tfinsight: it has no `kind` that is known")
+        schema = data.get("schema")
+        if schema != SCHEMA:
+            newer = isinstance(schema, int) and schema > SCHEMA
             raise ValueError(
-                f"this report has schema {data.get('schema')!r}; this tfinsight reads {SCHEMA}"
+                f"this report has schema {schema!r} and this tfinsight reads {SCHEMA}"
+                + ("; a newer tfinsight is needed" if newer else "")
             )
         verdict = data.get("verdict")
         if isinstance(verdict, dict):
             data = {**data, "verdict": {k: v for k, v in verdict.items() if k != "sentence"}}
-        return cls(from_dict(MapCost, data))
+        record = from_dict(MapCost, data)
+        recommended = record.verdict.recommended
+        if recommended is not None and record.run(recommended) is None:
+            raise ValueError(f"report.verdict.recommended: there is no row {recommended!r}")
+        return cls(record)
 
     def to_text(self) -> str:
         """Returns the report as text of at most 80 columns."""
@@ -99,7 +119,7 @@ class Report:
             import pandas as pd
         except ImportError:
             raise ImportError("to_pandas() needs pandas, which is not installed here") from None
-        return pd.DataFrame([_flat(run) for run in self.to_dict()["runs"]]).set_index("strategy")
+        return pd.DataFrame([_flat(run) for run in self.record.runs]).set_index("strategy")
 
     def __repr__(self) -> str:
         return f"<tfinsight report: {verdict_sentence(self.record)}>"
@@ -116,41 +136,49 @@ def load(path: str | os.PathLike[str]) -> Report:
         ValueError: the file is no report; the message says where it is damaged.
         OSError: the file can't be read.
     """
+    name = os.fspath(path)
     try:
         data = json.loads(Path(path).read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{os.fspath(path)} is no JSON file: {error}") from None
-    return Report.from_dict(data)
+        raise ValueError(f"{name} is no JSON file, or is damaged: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply for a report") from None
+    try:
+        return Report.from_dict(data)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _write_whole(target: Path, text: str) -> None:
     """Writes beside the target and puts the file in its place once it is whole."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder `{target.parent}` to save `{target.name}` to")
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        # A lone surrogate (a file name that is no UTF-8) is written as JSON writes it.
+        with open(beside, "x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
+        os.replace(beside, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _flat(run: dict[str, Any]) -> dict[str, Any]:
+def _flat(run: Run) -> dict[str, Any]:
     """Returns a row's figures without what is nested or long."""
     flat = {
-        name: run[name] for name in ("strategy", "mapping", "execution", "status", "chunk_size")
+        name: getattr(run, name)
+        for name in ("strategy", "mapping", "execution", "status", "chunk_size")
     }
-    for part in ("timing", "memory", "agreement", "failure"):
-        for name, value in (run[part] or {}).items():
-            if not isinstance(value, list):
-                flat["agreement" if name == "verdict" else name] = value
+    parts: tuple[tuple[Any, Any], ...] = (
+        (Timing, run.timing),
+        (Memory, run.memory),
+        (Agreement, run.agreement),
+        (Failure, run.failure),
+    )
+    for kind, part in parts:  # a part that is missing has its columns all the same
+        for field in dataclasses.fields(kind):
+            value = getattr(part, field.name, None)
+            if field.name not in NESTED:
+                flat["agreement" if field.name == "verdict" else field.name] = value
     return flat

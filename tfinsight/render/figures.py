@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 INK, GRID, FRONT, OTHER, WRONG = "#333333", "#dddddd", "#0b62b0", "#8a8a8a", "#b3401f"
-LABELLED = 9
+LABELLED = 18
+# Left, bottom, width and height of the axes in the picture; room for the longest `1,000 KiB`.
+FRAME = (0.115, 0.125, 0.87, 0.795)
 # Spans wider than this are drawn on a logarithmic axis.
 LOG_FROM = 8.0
 # Where a name may stand, in points from its row's marker.
@@ -25,11 +27,20 @@ PLACES = (
     (7, -11, "left"),
     (-7, 5, "right"),
     (-7, -11, "right"),
-    (0, 12, "center"),
-    (0, -18, "center"),
-    (7, 16, "left"),
-    (-7, 16, "right"),
+    (0, 10, "center"),
+    (0, -17, "center"),
+    (16, 18, "left"),
+    (16, -24, "left"),
+    (-16, 18, "right"),
+    (-16, -24, "right"),
+    (24, 31, "left"),
+    (24, -37, "left"),
 )
+# A name further away than this is tied to its marker by a line.
+FAR = 17
+# Names stand on the line of the front and beneath markers.
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+LEADER = {"arrowstyle": "-", "color": OTHER, "lw": 0.6, "shrinkA": 0, "shrinkB": 4}
 
 
 class Point(NamedTuple):
@@ -49,6 +60,7 @@ def points(record: MapCost) -> tuple[Point, ...]:
         if run.status in ("ok", "different")
         and run.timing is not None
         and run.timing.median_s is not None
+        and 0 < run.timing.median_s < math.inf
         and run.memory is not None
         and run.memory.peak_bytes is not None
     )
@@ -87,30 +99,33 @@ def pareto_png(record: MapCost) -> bytes | None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 3.9), dpi=110, facecolor="white", layout="constrained")
+    figure = Figure(figsize=(7.0, 3.9), dpi=110, facecolor="white")
     canvas = FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    _draw(axes, rows)
-    _label(axes, canvas, _labelled(record, rows))
+    axes = figure.add_axes(FRAME)
+    _draw(axes, rows, record.verdict.recommended)
+    _label(axes, canvas, _labelled(record, rows), rows)
     out = io.BytesIO()
     canvas.print_png(out, metadata={"Software": None})
     return out.getvalue()
 
 
-def _draw(axes: Axes, rows: tuple[Point, ...]) -> None:
+def _draw(axes: Axes, rows: tuple[Point, ...], recommended: str | None) -> None:
     front = pareto_front(rows)
+    best = tuple(p for p in rows if p.strategy == recommended)
+    other = tuple(p for p in rows if p.ranked and p not in front and p not in best)
     kinds = (
-        (front, "o", FRONT, "nothing is both faster and leaner"),
-        (tuple(p for p in rows if p.ranked and p not in front), "s", OTHER, "other strategies"),
-        (tuple(p for p in rows if not p.ranked), "x", WRONG, "different result, not ranked"),
+        (best, "*", FRONT, 150, "recommended"),
+        (tuple(p for p in front if p not in best), "o", FRONT, 42, "nothing is faster and leaner"),
+        (other, "s", OTHER, 36, "other strategies"),
+        (tuple(p for p in rows if not p.ranked), "x", WRONG, 42, "different result, not ranked"),
     )
     axes.step(
         [p.seconds for p in front], [p.peak_bytes for p in front], where="post", color=FRONT, lw=1.2
     )
-    for group, marker, colour, name in kinds:
+    for group, marker, colour, area, name in kinds:
         if group:
             at = [p.seconds for p in group], [p.peak_bytes for p in group]
-            axes.scatter(*at, marker=marker, color=colour, s=42, label=name, zorder=3)
+            axes.scatter(*at, marker=marker, color=colour, s=area, label=name, zorder=3)
     _scale(axes, "x", [p.seconds for p in rows], numbers.seconds)
     _scale(axes, "y", [float(p.peak_bytes) for p in rows], numbers.size)
     axes.margins(0.12, 0.16)
@@ -119,18 +134,29 @@ def _draw(axes: Axes, rows: tuple[Point, ...]) -> None:
     axes.grid(color=GRID, lw=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=INK, labelsize=8)
-    axes.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    axes.legend(
+        frameon=False,
+        fontsize=8,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=4,
+        columnspacing=1.3,
+        handletextpad=0.2,
+    )
 
 
 def _scale(axes: Axes, which: str, values: list[float], form: Callable[[float], str]) -> None:
-    from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
-    if which == "y":  # sizes read well at multiples of powers of two
-        axis.set_major_locator(MultipleLocator(2.0 ** round(math.log2(max(values) / 5 + 1))))
     if min(values) > 0 and max(values) / min(values) > LOG_FROM:
-        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+        set_scale = axes.set_xscale if which == "x" else axes.set_yscale
+        set_scale("log", base=10 if which == "x" else 2)
         axis.set_minor_formatter(NullFormatter())
+    elif which == "x":
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    else:  # sizes read well at multiples of powers of two
+        axis.set_major_locator(MultipleLocator(2.0 ** round(math.log2(max(values) / 5 + 1))))
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
 
 
@@ -138,19 +164,23 @@ def _labelled(record: MapCost, rows: tuple[Point, ...]) -> list[Point]:
     """Returns the rows that get a name in the picture: the front, the baseline, then the fastest."""
     front = pareto_front(rows)
     named = {record.baseline, record.reference, record.verdict.recommended}
-    first = [p for p in rows if p in front or p.strategy in named]
-    others = sorted((p for p in rows if p not in first and p.ranked), key=lambda p: p.seconds)
+    first = [p for p in rows if p in front or p.strategy in named or not p.ranked]
+    others = sorted((p for p in rows if p not in first), key=lambda p: p.seconds)
     return (first + others)[:LABELLED]
 
 
-def _label(axes: Axes, canvas: FigureCanvasAgg, rows: list[Point]) -> None:
+def _label(
+    axes: Axes, canvas: FigureCanvasAgg, named: list[Point], rows: tuple[Point, ...]
+) -> None:
     """Writes names beside their points, each at the first place where it covers nothing."""
-    canvas.draw()
+    from matplotlib.text import Text
+
+    axes.autoscale_view()  # places are known from here on
     renderer = canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
-    places = [axes.transData.transform((p.seconds, p.peak_bytes)) for p in rows]
-    taken = [_around(x, y) for x, y in places]
-    for point in rows:
+    taken = [_around(*axes.transData.transform((p.seconds, p.peak_bytes))) for p in rows]
+    front = pareto_front(rows)
+    for point in named:
         for dx, dy, across in PLACES:
             text = axes.annotate(
                 point.strategy,
@@ -158,16 +188,24 @@ def _label(axes: Axes, canvas: FigureCanvasAgg, rows: list[Point]) -> None:
                 (dx, dy),
                 textcoords="offset points",
                 ha=across,
-                fontsize=7.5,
-                color=INK,
+                fontsize=8,
+                color=FRONT if point in front else INK,
+                arrowprops=LEADER if abs(dy) > FAR and dx else None,
+                parse_math=False,
+                bbox=CLEAR,
+                zorder=2.5,
             )
-            box = text.get_window_extent(renderer)
-            inside = frame.containsx(box.x0) and frame.containsx(box.x1)
-            inside = inside and frame.containsy(box.y0) and frame.containsy(box.y1)
-            if inside and not any(box.overlaps(other) for other in taken):
+            text.update_positions(renderer)
+            box = Text.get_window_extent(text, renderer)  # of the words, without the line
+            if _holds(frame, box) and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 break
             text.remove()
+
+
+def _holds(frame: Bbox, box: Bbox) -> bool:
+    across = frame.x0 <= box.x0 and box.x1 <= frame.x1
+    return bool(across and frame.y0 <= box.y0 and box.y1 <= frame.y1)
 
 
 def _around(x: float, y: float) -> Bbox:

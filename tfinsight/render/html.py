@@ -7,11 +7,15 @@ import math
 from html import escape
 from importlib import resources
 
-from tfinsight.records import Finding, MapCost, Run
+from tfinsight.records import Execution, Finding, MapCost, Run
 from tfinsight.render import figures, numbers, wording
 
 HEAT_STEPS = 5
+EXECUTIONS: tuple[Execution, ...] = ("eager", "graph", "xla")
 _SEVERITY = {"warning": "Warning", "advice": "Advice", "info": "Good to know"}
+# Columns of words; all others hold numbers.
+_WORDS = ("status", "reason", "op", "tensor", "pays off")
+_WORDS_CLASS = ' class="tfi-words"'
 _PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 2rem; background: #fff; }
@@ -27,8 +31,10 @@ def render_html(record: MapCost) -> str:
     parts = (
         f"<style>{_style()}</style>",
         f'<p class="tfi-verdict">{_code(wording.verdict_sentence(record))}</p>',
-        f'<p class="tfi-soft">{_code(wording.measured_sentence(record))}</p>',
+        _soft(wording.measured_sentence(record)),
+        *(_soft(note) for note in record.notes),
         _grid(record),
+        _soft(wording.coverage_sentence(record)),
         _picture(record),
         _unranked(record),
         _findings(record),
@@ -62,58 +68,97 @@ def _code(text: str) -> str:
     return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
 
 
+def _soft(words: str) -> str:
+    return f'<p class="tfi-soft">{_code(words)}</p>' if words else ""
+
+
 def _grid(record: MapCost) -> str:
-    times = {r.strategy: r.timing.median_s for r in record.runs if r.timing and r.timing.median_s}
-    heats = _heats(times)
-    rows = "\n".join(_row(record, run, heats.get(run.strategy)) for run in record.runs)
-    heads = ("strategy", "time a call", "speed-up", "95 % interval", "peak memory", "result")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    """Returns mapping by execution as a table that is also a heat map."""
+    cells: dict[str, dict[str, Run]] = {}
+    for run in record.runs:
+        cells.setdefault(run.mapping, {})[run.execution] = run
+    columns = [name for name in EXECUTIONS if any(name in row for row in cells.values())]
+    heats = _heats(record)
+    rows = "\n".join(
+        f'<tr><th scope="row">{escape(mapping)}</th>'
+        + "".join(
+            _cell(record, row[name], heats) if name in row else "<td></td>" for name in columns
+        )
+        + "</tr>"
+        for mapping, row in cells.items()
+    )
+    return _table(("mapping", *columns), rows, _legend(record), "tfi-grid")
+
+
+def _table(heads: tuple[str, ...], rows: str, caption: str = "", kind: str = "") -> str:
+    """Returns a table with header cells, nothing where there are no rows."""
+    if not rows:
+        return ""
+    head = "".join(
+        f'<th scope="col"{_WORDS_CLASS if name in _WORDS else ""}>{name}</th>' for name in heads
+    )
     return (
-        f"<table>\n<caption>{_legend(record)}</caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{rows}\n</tbody>\n</table>"
+        (f'<table class="{kind}">\n' if kind else "<table>\n")
+        + (f"<caption>{caption}</caption>\n" if caption else "")
+        + f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
     )
 
 
 def _legend(record: MapCost) -> str:
-    words = f"Every strategy, speed-ups against {escape(record.baseline)}."
+    words = (
+        f"Time of a call, speed-up against {escape(record.baseline)} with its 95 % interval, "
+        "peak memory, and how the result stands to the reference's."
+    )
     if record.verdict.recommended:
         words += " ★ recommended."
     if len(record.verdict.fastest) > 1:
         words += " = ties with the fastest."
-    return words + " The darker, the slower."
+    return words + " The stronger the shade, the slower."
 
 
-def _row(record: MapCost, run: Run, heat: int | None) -> str:
+def _cell(record: MapCost, run: Run, heats: dict[str, int]) -> str:
+    result = escape(wording.row_result(record, run))
     timing, memory = run.timing, run.memory
-    shown = run.status in ("ok", "different") and timing is not None
-    recommended = run.strategy == record.verdict.recommended
-    classes = "tfi-recommended" if recommended else "" if run.status == "ok" else "tfi-unranked"
-    tie = len(record.verdict.fastest) > 1 and run.strategy in record.verdict.fastest
-    mark = " ★" if recommended else " =" if tie else ""
-    cells = ["", "", "", ""]
-    if shown and timing is not None:
-        peak = None if memory is None else memory.peak_bytes
-        speedup = numbers.ratio(timing.speedup) if timing.speedup else ""
-        spread = numbers.interval(timing.speedup_low, timing.speedup_high)
-        cells = [numbers.seconds(timing.median_s), speedup, spread, numbers.size(peak)]
-    heated = "" if heat is None or not shown else f' class="tfi-heat-{heat}"'
+    if run.status not in ("ok", "different") or timing is None:
+        return f'<td class="tfi-unranked">{result}</td>'
+    classes = [f"tfi-heat-{heats[run.strategy]}"] if run.strategy in heats else []
+    classes += ["tfi-recommended"] if run.strategy == record.verdict.recommended else []
+    classes += ["tfi-unranked"] if run.status == "different" else []
+    speedup = "" if timing.speedup is None else f" {numbers.ratio(timing.speedup)}"
+    spread = numbers.interval(timing.speedup_low, timing.speedup_high)
+    peak = None if memory is None else memory.peak_bytes
+    facts = [] if peak is None else [numbers.size(peak)]
+    facts += [result, *([f"chunks of {numbers.count(run.chunk_size)}"] if run.chunk_size else [])]
     return (
-        f'<tr class="{classes}"><th scope="row">{escape(run.strategy)}{mark}</th>'
-        f"<td{heated}>{cells[0]}</td>"
-        + "".join(f"<td>{cell}</td>" for cell in cells[1:])
-        + f'<td class="tfi-words">{escape(wording.row_result(record, run))}</td></tr>'
+        (f'<td class="{" ".join(classes)}">' if classes else "<td>")
+        + f"<b>{_mark(record, run)}{numbers.seconds(timing.median_s)}</b>{speedup}"
+        + (f" <small>{spread}</small>" if spread else "")
+        + f"<br><small>{', '.join(facts)}</small></td>"
     )
 
 
-def _heats(times: dict[str, float]) -> dict[str, int]:
+def _mark(record: MapCost, run: Run) -> str:
+    if run.strategy == record.verdict.recommended:
+        return "★ "
+    tied = len(record.verdict.fastest) > 1 and run.strategy in record.verdict.fastest
+    return "= " if tied else ""
+
+
+def _heats(record: MapCost) -> dict[str, int]:
     """Returns for each row how slow it is, in equal steps of the logarithm of its time."""
-    if not times or min(times.values()) <= 0:
-        return {}
-    low, high = math.log(min(times.values())), math.log(max(times.values()))
-    width = (high - low) or 1.0
-    return {
-        name: min(HEAT_STEPS - 1, int(HEAT_STEPS * (math.log(time) - low) / width))
+    times = {run.strategy: run.timing.median_s for run in record.runs if run.timing}
+    logs = {
+        name: math.log(time)
         for name, time in times.items()
+        if time is not None and 0 < time < math.inf
+    }
+    if not logs:
+        return {}
+    low = min(logs.values())
+    width = (max(logs.values()) - low) or 1.0
+    return {
+        name: min(HEAT_STEPS - 1, int(HEAT_STEPS * (log - low) / width))
+        for name, log in logs.items()
     }
 
 
@@ -132,13 +177,10 @@ def _unranked(record: MapCost) -> str:
         f'<td class="tfi-words">{escape(reason)}</td></tr>'
         for ids, status, reason in wording.unranked(record)
     )
-    if not rows:
+    table = _table(("strategy", "status", "reason"), rows)
+    if not table:
         return ""
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("strategy", "status", "reason"))
-    return (
-        "<details><summary>Not ranked, with the reasons</summary>\n"
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</details>"
-    )
+    return f"<details><summary>Not ranked, with the reasons</summary>\n{table}\n</details>"
 
 
 def _findings(record: MapCost) -> str:
@@ -215,12 +257,7 @@ def _first_calls(record: MapCost) -> str:
         "steady",
         "pays off",
     )
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    return (
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-        if rows
-        else ""
-    )
+    return _table(heads, rows)
 
 
 def _culprits(record: MapCost) -> str:
@@ -233,12 +270,7 @@ def _culprits(record: MapCost) -> str:
         for tensor in run.memory.top[:3]
     )
     heads = ("strategy", "op", "tensor", "how many", "bytes")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    return (
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-        if rows
-        else ""
-    )
+    return _table(heads, rows)
 
 
 def _codes(record: MapCost) -> str:
@@ -258,6 +290,7 @@ def _logs(record: MapCost) -> str:
 
 
 def _method(record: MapCost) -> str:
-    lines = [*record.notes, *wording.method_sentences(record)]
+    shown = wording.coverage_sentence(record)  # stands beneath the grid
+    lines = [line for line in wording.method_sentences(record) if line != shown]
     lines += wording.environment_lines(record.environment)
     return "\n".join(f"<p>{_code(line)}</p>" for line in lines if line)

@@ -24,6 +24,7 @@ PATTERNS: dict[str, str] = {
     "ratio": rf"{_NUMBER}x",
     "percent": rf"{_NUMBER} %",
     "count": rf"{_NUMBER}",
+    "none": NONE,
 }
 
 
@@ -42,27 +43,32 @@ def seconds(value: float | None) -> str:
 
 def size(value: float | None) -> str:
     """Returns a number of bytes with three digits in a fitting unit (`16.0 MiB`)."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return NONE
     for factor, unit in _SIZES:
-        if abs(value) >= factor:
+        # As it will be rounded: 1,023.9 KiB is 1 MiB.
+        if float(f"{abs(value) / factor:.{DIGITS - 1}e}") >= 1:
             return f"{significant(value / factor)} {unit}"
     return f"{round(value)} B"
 
 
 def ratio(value: float | None) -> str:
     """Returns a factor (`12.5x`)."""
-    return NONE if value is None else f"{significant(value)}x"
+    return NONE if value is None or not math.isfinite(value) else f"{significant(value)}x"
 
 
 def interval(low: float | None, high: float | None) -> str:
     """Returns an interval of factors (`[11.9, 13.1]`), nothing where there is none."""
-    return "" if low is None or high is None else f"[{significant(low)}, {significant(high)}]"
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"[{significant(low)}, {significant(high)}]"
 
 
 def percent(value: float | None) -> str:
     """Returns a share as percents (0.25 is `25 %`)."""
-    return NONE if value is None else f"{significant(100 * value)} %"
+    if value is None or not math.isfinite(value):
+        return NONE
+    return f"{significant(100 * value)} %"
 
 
 def count(value: float | None) -> str:

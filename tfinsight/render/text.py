@@ -7,24 +7,33 @@ from collections.abc import Iterator
 
 from tfinsight.records import Environment, Finding, MapCost, Run
 from tfinsight.render import numbers, wording
+from tfinsight.render.wording import verdict_sentence
+
+__all__ = ["render_environment", "render_text", "verdict_sentence"]
 
 WIDTH = 80
 LOGS_SHOWN = 3
+LOG_LENGTH = 140
+REASON_LENGTH = 300
 CULPRITS_SHOWN = 4
 _MARKS = {"warning": "!", "advice": ">", "info": "-"}
 # What stands for characters that some terminals lack.
 _ASCII = str.maketrans({"–": "-", "µ": "u", "±": "+-", "×": "x"})  # noqa: RUF001
+# A report may come from a file: its strings must not steer the terminal.
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "?")
 
 
 def render_text(record: MapCost, ascii: bool = False) -> str:  # noqa: A002 - what it is
-    """Returns the report as text, the verdict first.
+    """Returns the report as text of at most 80 columns, the verdict first.
+
+    Only code to paste may be wider: it is never broken.
 
     Args:
         record: what to draw.
         ascii: use ASCII characters only.
     """
     blocks = (
-        _wrapped(wording.verdict_sentence(record)),
+        _wrapped(verdict_sentence(record)),
         _wrapped(wording.measured_sentence(record)),
         _grid(record),
         _unranked(record),
@@ -32,7 +41,8 @@ def render_text(record: MapCost, ascii: bool = False) -> str:  # noqa: A002 - wh
         _other_calls(record),
         _details(record),
     )
-    text = "\n\n".join("\n".join(lines) for lines in map(list, blocks) if lines)
+    text = "\n\n".join("\n".join(lines) for lines in blocks if lines)
+    text = text.expandtabs(4).translate(_CONTROLS)
     if ascii:
         text = text.translate(_ASCII).encode("ascii", "replace").decode()
     return text
@@ -83,7 +93,7 @@ def _cells(record: MapCost, run: Run) -> tuple[str, ...]:
         mark = "="
     return (
         mark,
-        run.strategy,
+        wording.one_line(run.strategy),
         numbers.seconds(timing.median_s) if ranked and timing else "",
         numbers.ratio(timing.speedup) if ranked and timing and timing.speedup else "",
         numbers.interval(timing.speedup_low, timing.speedup_high) if ranked and timing else "",
@@ -95,8 +105,7 @@ def _cells(record: MapCost, run: Run) -> tuple[str, ...]:
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    name = cells[1] if len(cells[1]) <= widths[1] else cells[1][: widths[1] - 3] + "..."
-    left = f"{cells[0]:<{widths[0]}} {name:<{widths[1]}}"
+    left = f"{cells[0]:<{widths[0]}} {_cut(cells[1], widths[1]):<{widths[1]}}"
     middle = " ".join(
         f"{cell:>{width}}" for cell, width in zip(cells[2:6], widths[2:6], strict=True)
     )
@@ -104,12 +113,10 @@ def _line(cells: tuple[str, ...], widths: list[int]) -> str:
 
 
 def _unranked(record: MapCost) -> list[str]:
-    found = wording.unranked(record)
-    lines = [
-        line
-        for ids, status, reason in found
-        for line in _wrapped(f"{ids} {status}: {reason}", 4, 2)
-    ]
+    lines = []
+    for ids, status, reason in wording.unranked(record):
+        first = textwrap.shorten((reason.splitlines() or [""])[0], REASON_LENGTH)
+        lines += _wrapped(f"{ids} {status}: {first}" if first else f"{ids} {status}", 4, 2)
     return ["Not ranked", *lines] if lines else []
 
 
@@ -139,57 +146,66 @@ def _other_calls(record: MapCost) -> list[str]:
 
 
 def _details(record: MapCost) -> list[str]:
-    lines = [*_first_calls(record), *_culprits(record)]
-    lines += [line for note in record.notes for line in _wrapped(note, 2)]
-    lines += _logs(record)
-    for sentence in wording.method_sentences(record):
-        lines += _wrapped(sentence, 2)
-    return ["Details", *lines, *render_environment(record.environment).splitlines()]
+    """Returns what only some readers want, a short line or two for each."""
+    said = [*_culprits(record), *record.notes, *_logs(record), *wording.method_sentences(record)]
+    said += wording.environment_lines(record.environment)
+    lines = [line for sentence in said for line in _wrapped(sentence, 2, 2)]
+    return ["Details", *_first_calls(record), *lines]
 
 
 def _first_calls(record: MapCost) -> list[str]:
-    rows = [run for run in record.runs if run.timing is not None and run.execution != "eager"]
-    lines = []
-    for run in rows:
-        timing = run.timing
-        assert timing is not None
-        parts = [f"first call {numbers.seconds(timing.first_call_s)}"]
-        parts += (
-            [f"tracing {numbers.seconds(timing.trace_s)}"] if timing.trace_s is not None else []
+    """Returns what the first call of traced code costs, and when that has paid for itself."""
+    rows = [("first calls", "whole", "tracing", "pays off")]
+    rows += [
+        (
+            wording.one_line(run.strategy),
+            numbers.seconds(run.timing.first_call_s),
+            numbers.seconds(run.timing.trace_s),
+            wording.break_even(record, run),
         )
-        paid = wording.break_even(record, run)
-        parts += [f"pays off {paid}"] if paid else []
-        lines += _wrapped(f"{run.strategy}: {', '.join(parts)}", 4, 2)
-    return lines
+        for run in record.runs
+        if run.timing is not None and run.execution != "eager"
+    ]
+    if len(rows) == 1:
+        return []
+    name, *widths = (max(len(row[i]) for row in rows) for i in range(3))
+    name = min(name, WIDTH - sum(widths) - len("  after 9,999,999 calls") - 4)
+    return [
+        f"  {_cut(row[0], name):<{name}}  {row[1]:>{widths[0]}}  {row[2]:>{widths[1]}}  {row[3]}".rstrip()
+        for row in rows
+    ]
 
 
 def _culprits(record: MapCost) -> list[str]:
     """Returns what held the memory at the peak of the row that needs most, with that of the best."""
-    rows = [run for run in record.runs if run.status == "ok" and run.memory and run.memory.top]
-    fattest = max(
-        rows, key=lambda run: run.memory.peak_bytes or 0 if run.memory else 0, default=None
-    )
-    wanted = {
-        run.strategy: run for run in (fattest, record.run(record.verdict.recommended or "")) if run
+    peaks = {
+        run.strategy: run.memory.peak_bytes or 0
+        for run in record.runs
+        if run.status == "ok" and run.memory is not None and run.memory.top
     }
-    lines = []
-    for run in wanted.values():
-        if run.memory is None or not run.memory.top:
-            continue
-        held = [
-            f"{tensor.op} {numbers.size(tensor.size_bytes)}"
-            for tensor in run.memory.top[:CULPRITS_SHOWN]
-        ]
-        lines += _wrapped(f"live at the peak of {run.strategy}: {', '.join(held)}", 4, 2)
-    return lines
+    fattest = max(peaks, key=lambda strategy: peaks[strategy], default=None)
+    said = []
+    for run in record.runs:
+        chosen = run.strategy in (fattest, record.verdict.recommended)
+        if chosen and run.memory is not None and run.memory.top:
+            held = ", ".join(
+                f"{tensor.op} {numbers.size(tensor.size_bytes)}"
+                for tensor in run.memory.top[:CULPRITS_SHOWN]
+            )
+            said.append(f"Live at the peak of {run.strategy}: {held}.")
+    return said
 
 
 def _logs(record: MapCost) -> list[str]:
     if not record.logs:
         return []
-    many = sum(line.count for line in record.logs)
-    lines = _wrapped(f"Kept out of the notebook: {numbers.count(many)} messages, among them", 2)
+    many = numbers.count(sum(line.count for line in record.logs))
+    said = [f"Messages kept out of the notebook: {many}, among them"]
     for log in record.logs[:LOGS_SHOWN]:
-        first = log.message.splitlines()[0] if log.message else ""
-        lines += _wrapped(textwrap.shorten(f"[{log.strategy or log.source}] {first}", 150), 4, 2)
-    return lines
+        first = (log.message.splitlines() or [""])[0]
+        said.append(textwrap.shorten(f"[{log.strategy or log.source}] {first}", LOG_LENGTH))
+    return said
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

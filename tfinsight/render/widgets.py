@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -45,20 +46,29 @@ class LiveReport(ipywidgets.VBox):
         self._replace([ipywidgets.HTML(render_html(record))])
 
     def clear(self) -> None:
-        """Takes the progress away, where there is nothing to show."""
+        """Takes the box away, where there is nothing to show."""
         self._replace([])
+        _close(self)
 
     def _replace(self, children: list[Any]) -> None:
         before = tuple(self.children)
         self.children = children
         for child in before:
-            for inner in getattr(child, "children", ()):
-                inner.close()
-            child.close()
+            _close(child)
+
+
+def _close(widget: Any) -> None:
+    """Closes a widget, what it holds, and the models of layout and style that come with each."""
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    for part in (widget.layout, getattr(widget, "style", None)):
+        if part is not None:
+            part.close()
+    widget.close()
 
 
 class TerminalProgress:
-    """One line on standard error, where that is a terminal, from the second second on."""
+    """One line on standard error, where that is a terminal, once measuring has taken a second."""
 
     def __init__(self) -> None:
         self._descriptor = _terminal()
@@ -86,7 +96,10 @@ class TerminalProgress:
 
     def _write(self, text: str) -> None:
         assert self._descriptor is not None
-        os.write(self._descriptor, f"\r{text:<{self._width}}\r{text}".encode())
+        with contextlib.suppress(
+            OSError
+        ):  # a terminal that went away must not stop the measurement
+            os.write(self._descriptor, f"\r{text:<{self._width}}\r{text}".encode())
         self._width = len(text)
 
 

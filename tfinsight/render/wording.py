@@ -157,12 +157,15 @@ def _nothing_to_recommend(record: MapCost) -> str:
 def _recommendation(record: MapCost) -> str:
     best = record.run(record.verdict.recommended or "")
     baseline = record.run(record.baseline)
-    assert best is not None
+    if best is None:
+        return f"`{record.verdict.recommended}` is recommended, but is not among the rows."
     if baseline is None or not _has_ratios(record):
         reason = _why_no_ratios(record, baseline)
         time = numbers.seconds(best.timing.median_s if best.timing else None)
+        result = _RESULTS["unchecked" if best.agreement is None else best.agreement.verdict]
         return (
-            f"`{best.strategy}` is fastest ({time} a call). There are no speed-ups, since {reason}."
+            f"`{best.strategy}` takes {time} a call and {result}{_ties(record, best)}. There are no "
+            f"speed-ups, since {reason}."
         )
     if _is_baseline(best, baseline):
         return _baseline_stays(record, best)
@@ -189,23 +192,27 @@ def _has_ratios(record: MapCost) -> bool:
 def _why_no_ratios(record: MapCost, baseline: Run | None) -> str:
     if baseline is None:
         return f"the baseline `{record.baseline}` is not among the rows"
-    reason = row_reason(baseline).splitlines()
-    if baseline.status in ("failed", "skipped"):
-        return f"the baseline `{record.baseline}` {_was(baseline)}: {reason[0].rstrip('.')}"
-    return f"the baseline `{record.baseline}` was not timed"
+    said = f"the baseline `{record.baseline}` {_was(baseline)}"
+    reason = row_reason(baseline).splitlines() if baseline.status != "ok" else []
+    return said + (f": {reason[0].rstrip('.')}" if reason else "")
 
 
 def _was(run: Run) -> str:
-    return "failed" if run.status == "failed" else "was skipped"
+    words = {"failed": "failed", "skipped": "was skipped", "different": "gives another result"}
+    return words.get(run.status, "was not timed")
 
 
 def _baseline_stays(record: MapCost, best: Run) -> str:
     subject = _name_of_baseline(record)
     others = [i for i in record.verdict.fastest if i != best.strategy and i != record.baseline]
     others = [i for i in others if (run := record.run(i)) is None or run.timing != best.timing]
-    words = (
-        f"{subject[0].upper()}{subject[1:]} is already as fast as any other way that was measured"
-    )
+    subject = f"{subject[0].upper()}{subject[1:]}"
+    if (
+        best.strategy not in record.verdict.fastest
+        and record.baseline not in record.verdict.fastest
+    ):
+        return f"{subject} is the fastest that can be recommended here{_ties(record, best)}."
+    words = f"{subject} is already as fast as any other way that was measured"
     return words + (f" (it ties with {numbers.names(others)})." if others else ".")
 
 
@@ -217,7 +224,7 @@ def _speed_words(record: MapCost, best: Run) -> str:
     timing = best.timing or Timing()
     baseline = _name_of_baseline(record)
     speedup, low, high = timing.speedup, timing.speedup_low, timing.speedup_high
-    if speedup is None:
+    if not speedup or high == 0 or low == 0:
         return "is fastest"
     if low is not None and high is not None and low <= 1.0 <= high:
         return f"is as fast as {baseline}"

@@ -1,0 +1,288 @@
+"""The HTML form: whole without script, network or styles; every string escaped; a picture in words."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+import sample_records as samples
+from sample_records import (
+    HOSTILE,
+    failed_baseline,
+    full,
+    hostile,
+    interrupted,
+    no_elements,
+    recommending,
+    row,
+    with_row,
+)
+
+from tfinsight.records import Run, Verdict
+from tfinsight.render import figures
+from tfinsight.render.html import render_html, render_page
+from tfinsight.render.text import verdict_sentence
+
+SAMPLES = pytest.mark.parametrize("make", samples.SAMPLES, ids=lambda make: make.__name__)
+VOID = {"br", "img", "meta"}
+
+
+class Page(HTMLParser):
+    """Reads HTML and notes its tags, whether they nest, and its words without styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open[-1:] == [tag], f"</{tag}> closes {self.open}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.words.append(data)
+
+    def all(self, *tags):
+        return [attributes for tag, attributes in self.tags if tag in tags]
+
+
+def plain(text):
+    return " ".join("".join(Page(text).words).split())
+
+
+@SAMPLES
+@pytest.mark.parametrize("draw", [render_html, render_page])
+def test_the_markup_nests_and_is_the_same_each_time(make, draw):
+    html = draw(make())
+    assert Page(html).open == []
+    assert draw(make()) == html
+
+
+@SAMPLES
+def test_nothing_runs_and_nothing_is_loaded(make):
+    html = render_page(make())
+    page = Page(html)
+    assert page.all("script", "iframe", "object", "embed", "link", "form", "base") == []
+    for _, attributes in page.tags:
+        assert not {name for name in attributes if name.startswith("on") or name == "id"}
+    assert all(image["src"].startswith("data:image/png;base64,") for image in page.all("img"))
+    assert "url(" not in html
+    assert "@import" not in html
+
+
+def test_markup_in_a_string_is_shown_as_text():
+    html = render_page(hostile())
+    assert HOSTILE not in html
+    assert plain(html).count(HOSTILE) > 50
+
+
+def test_markup_in_every_string_of_a_record_reaches_no_tag():
+    clean, attacked = Page(render_html(full())), Page(render_html(hostile()))
+    kinds = {tag for tag, _ in clean.tags}
+    assert {tag for tag, _ in attacked.tags} == kinds
+
+
+@pytest.mark.parametrize(
+    "link", ["javascript:alert(1)", "data:text/html,x", 'https://x" onclick="y']
+)
+def test_links_lead_to_the_web_only(link):
+    record = replace(full(), findings=(replace(full().findings[1], link=link),))
+    for attributes in Page(render_html(record)).all("a"):
+        assert set(attributes) == {"href", "rel"}
+        assert attributes["href"].startswith("https://")
+
+
+@SAMPLES
+def test_the_verdict_comes_first(make):
+    record = make()
+    said = verdict_sentence(record).replace("`", "")
+    assert plain(render_html(record)).startswith(" ".join(said.split()))
+
+
+def test_tables_have_header_cells_and_a_caption():
+    page = Page(render_html(full()))
+    assert {head["scope"] for head in page.all("th")} == {"row", "col"}
+    assert len(page.all("caption")) == 1
+
+
+CELL = re.compile(r'<t[hd](?: (?:class|scope)="([^"]*)")?>(.*?)</t[hd]>')
+
+
+def grid(record):
+    """Returns the grid as rows of cells, `(classes, words)` each."""
+    table = re.search(r'<table class="tfi-grid">.*?</table>', render_html(record), re.DOTALL)
+    rows = re.findall(r"<tr>(.*?)</tr>", table.group(), re.DOTALL)
+    return [[(kind, plain(words)) for kind, words in CELL.findall(cells)] for cells in rows]
+
+
+def test_the_grid_is_mapping_by_execution():
+    head, *rows = [[words for _, words in cells] for cells in grid(full())]
+    assert head == ["mapping", "eager", "graph", "xla"]
+    mappings = [cells[0] for cells in rows]
+    assert mappings == list(dict.fromkeys(run.mapping for run in full().runs))
+    assert rows[1] == ["loop", "89.0 ms 4.38x [4.17, 4.60]767 KiB, same", "skipped", "skipped"]
+    assert rows[2][3] == "failed"
+    assert rows[5][3].startswith("★ 847 µs 461x")
+    assert rows[3][3].startswith("= 890 µs")
+    assert rows[4][2].endswith("320 KiB, different")
+    assert rows[6][3] == ""
+
+
+def test_only_columns_that_were_run_are_drawn():
+    record = recommending(full(), "batched/eager")
+    record = replace(record, runs=tuple(r for r in record.runs if r.execution != "xla"))
+    assert [words for _, words in grid(record)[0]] == ["mapping", "eager", "graph"]
+
+
+def test_heat_grows_with_time_and_has_a_number_beside_it():
+    cells = [cell for cells in grid(full())[1:] for cell in cells[1:] if "tfi-heat" in cell[0]]
+    heats = {
+        words.lstrip("★= "): int(re.search(r"tfi-heat-(\d)", kind)[1]) for kind, words in cells
+    }
+    assert all(re.match(r"[\d.]+ (ms|µs)", words) for words in heats)
+    assert next(heat for words, heat in heats.items() if words.startswith("391 ms")) == 4
+    assert next(heat for words, heat in heats.items() if words.startswith("847 µs")) == 0
+    assert {heat for words, heat in heats.items() if words.startswith("26.3 ms")} == {2}
+
+
+def test_times_that_are_no_numbers_do_not_stop_the_drawing():
+    broken = samples.timing(float("nan"))
+    html = render_html(with_row(full(), "map_fn/graph", timing=broken))
+    assert "–" in html  # noqa: RUF001
+    assert "nan" not in plain(html)
+
+
+def test_findings_reasons_and_other_calls_are_there():
+    words = plain(render_html(full()))
+    assert "Warning: batched/graph does not give the reference's result" in words
+    assert "graph is faster by: 38.3x" in words
+    assert "No registered 'PyFunc' OpKernel" in words
+    assert "--call 2: tf.vectorized_map(norm, x)" in words
+    assert "return tf.map_fn(lambda v: tf.linalg.matvec(A, v), x)" in words
+
+
+def test_incomplete_memory_figures_are_said_once_beneath_the_grid():
+    partial = replace(full(), environment=replace(full().environment, coverage="large-only"))
+    words = plain(render_html(partial))
+    assert words.count("leave out blocks under 256 KiB") == 1
+    assert words.index("leave out blocks") < words.index("Not ranked")
+
+
+@pytest.mark.parametrize("make", [interrupted, no_elements])
+def test_without_times_there_is_no_picture_but_a_report(make):
+    html = render_html(make())
+    assert "<img" not in html
+    assert "tfi-heat" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+
+
+def test_a_failed_baseline_leaves_times_without_speed_ups():
+    words = [words for cells in grid(failed_baseline()) for _, words in cells]
+    assert "10.2 ms514 KiB, same" in words
+
+
+def test_a_page_is_whole():
+    page = Page(render_page(full()))
+    assert page.all("html") == [{"lang": "en"}]
+    assert {"charset": "utf-8"} in page.all("meta")
+    assert "tfinsight: lambda v: tf.linalg.matvec(A, v)" in "".join(page.words)
+    assert "prefers-color-scheme: dark" in render_page(full())
+
+
+def test_the_style_hides_the_static_twin_of_a_live_report():
+    style = render_html(full()).split("</style>")[0]
+    assert ".jp-OutputArea:has(.tfi-live) .tfi-static { display: none; }" in style
+    dead = ".jp-OutputArea:has(.tfi-static) .jp-OutputArea-output.jupyter-widgets:not(:has(*))"
+    assert f"{dead} {{ display: none; }}" in style
+
+
+def test_every_class_of_the_markup_has_a_style():
+    html = render_html(full())
+    style, body = html.split("</style>")
+    used = {name for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
+    free = {"tfi-info"}  # looks as a finding does anyway
+    assert {name for name in used - free if f".{name}" not in style} == set()
+
+
+def test_the_picture_is_a_png_with_its_words():
+    page = Page(render_html(full()))
+    (image,) = page.all("img")
+    data = base64.b64decode(image["src"].partition(",")[2])
+    assert data.startswith(b"\x89PNG")
+    assert data == figures.pareto_png(full())
+    assert "chunked/xla, 847 µs, 352 KiB; batched/eager, 1.01 ms, 320 KiB." in image["alt"]
+
+
+def test_the_picture_is_opaque_and_not_blank():
+    from matplotlib.image import imread
+
+    pixels = imread(io.BytesIO(figures.pareto_png(full())))
+    assert (pixels[..., 3] == 1).all()
+    assert 0.02 < (pixels[..., :3].min(axis=2) < 0.9).mean() < 0.5
+
+
+def test_the_picture_needs_two_rows_with_both_figures():
+    one = replace(full(), runs=(row("as-written", 0.1, 10), row("map_fn/graph", 0.01)))
+    assert figures.pareto_png(one) is None
+    two = replace(full(), runs=(*one.runs, row("batched/graph", 0.001, 20)))
+    assert figures.pareto_png(two) is not None
+
+
+def points(*rows: Run):
+    return figures.points(replace(full(), runs=rows))
+
+
+def test_the_front_holds_what_nothing_right_beats_in_both():
+    found = points(
+        row("loop/eager", 0.4, 500),
+        row("map_fn/graph", 0.1, 100),
+        row("batched/graph", 0.2, 50),
+        row("batched/xla", 0.01, 10, status="different"),
+        row("chunked/graph", 0.2, 60),
+    )
+    assert [p.strategy for p in figures.pareto_front(found)] == ["map_fn/graph", "batched/graph"]
+
+
+@pytest.mark.parametrize("kib", [0, 1, 10**9])
+def test_pictures_hold_any_size(kib):
+    rows = (row("map_fn/graph", 1e-9, kib), row("batched/graph", 1e6, 7))
+    assert figures.pareto_png(replace(full(), runs=rows, verdict=Verdict()))
+
+
+def test_dollars_in_a_name_are_no_mathematics():
+    rows = (row(r"$\frac{$/graph", 0.1, 100), row("a$b$c/graph", 0.2, 50))
+    assert figures.pareto_png(replace(full(), runs=rows))
+
+
+def test_drawing_leaves_the_users_own_pictures_alone():
+    code = (
+        "import sys, sample_records; from tfinsight.render.html import render_html;"
+        "render_html(sample_records.full());"
+        "print('matplotlib.pyplot' in sys.modules, 'matplotlib.figure' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=samples_folder(),
+    )
+    assert done.stdout.split() == ["False", "True"]
+
+
+def samples_folder():
+    return samples.__file__.rpartition("/")[0]
