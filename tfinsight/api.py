@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfinsight.allocator_switch import request_full_coverage
 from tfinsight.cell import MapChoice, function_workload
@@ -30,6 +30,9 @@ from tfinsight.records import Environment, MapCost, MapOptions, Progress, Worklo
 from tfinsight.report import Report
 from tfinsight.source_text import call_text
 from tfinsight.workload import Wording, Workload
+
+if TYPE_CHECKING:
+    from tfinsight.render.widgets import NoProgress, TerminalProgress
 
 MAP_STAGES: tuple[tuple[str, Callable[[MapMeasurement], None]], ...] = (
     ("preflight", preflight),  # a probe of a few elements; what would not fit is left out
@@ -128,7 +131,11 @@ def mapcost(
     workload = function_workload(fn, elems, wording, MapChoice(), namespace={})
     request.settle()
     workload = replace(workload, batched=batched, batched_name=options.batched, variants=named)
-    report = measure_map(workload, options, progress or _default_progress(quiet))
+    shown = _default_progress(quiet)
+    try:
+        report = measure_map(workload, options, progress or shown)
+    finally:
+        shown.clear()
     if path is not None:
         report.save(path)
     return report
@@ -181,7 +188,7 @@ def _code(facts: WorkloadFacts, row: Row) -> str:
     return strategy_code(facts, row.strategy.mapping, row.strategy.execution, row.chunk_size)
 
 
-def _default_progress(quiet: bool) -> Progress:
+def _default_progress(quiet: bool) -> NoProgress | TerminalProgress:
     from tfinsight.render.widgets import NoProgress, TerminalProgress
 
     return NoProgress() if quiet else TerminalProgress()

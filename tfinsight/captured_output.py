@@ -25,6 +25,7 @@ Source = Literal["tensorflow", "native", "warning", "output"]
 NOISE = tuple(
     re.compile(pattern)
     for pattern in (
+        r"_tracer_level expects an|delay_ms expects an",
         r"profiler_session\.cc|Profiler session|xplane|collecting|traceme",
         r"device_compiler\.(cc|h)|Compiled cluster using XLA|service\.cc|StreamExecutor device",
         r"cpu_feature_guard|rebuild TensorFlow|oneDNN custom operations|onednn",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-PATCH, STRIDE = 24, 16
+PATCH = STRIDE = 32
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo.add_argument(
         "--out", type=Path, help="where to write the HTML report; default: a new folder for it"
     )
-    demo.add_argument("--budget", type=float, default=10.0, help="seconds to measure; default: 10")
+    demo.add_argument("--budget", type=float, default=20.0, help="seconds to measure; default: 20")
     given = parser.parse_args(arguments)
     try:
         return run_demo(given.out, given.budget)
@@ -53,10 +53,10 @@ def run_demo(out: Path | None, budget: float) -> int:
 
 
 def photograph_patches() -> Any:
-    """Returns overlapping patches of a photograph that matplotlib ships.
+    """Returns the patches of a photograph that matplotlib ships.
 
     Returns:
-        float32 tensor `[patches, 24, 24, 3]`, values 0 to 1.
+        float32 tensor `[patches, 32, 32, 3]`, values 0 to 1.
     """
     import tensorflow as tf
     from matplotlib.cbook import get_sample_data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from tfinsight.measure.run import MapMeasurement
@@ -16,6 +17,8 @@ SHARES = (4, 16, 64)
 # Sizes within this ratio of the fastest are about as fast; the leanest of them is taken.
 ABOUT_AS_FAST = 1.15
 TRIES = 3
+# A further size is tried until so much of the budget has gone.
+SHARE_OF_BUDGET = 0.05
 
 
 def chunk_sizes(element_count: int) -> tuple[int, ...]:
@@ -37,7 +40,10 @@ def choose_chunk_size(measurement: MapMeasurement) -> None:
     measurement.eager_chunk_size = max(sizes, default=1)
     points = []
     measurement.mark(SEARCHED.id)
+    latest = time.perf_counter() + SHARE_OF_BUDGET * measurement.options.budget_s
     for done, size in enumerate(sizes):
+        if points and time.perf_counter() > latest:
+            break
         measurement.progress.update("chunk sizes", f"{size} elements", done, len(sizes))
         point = _try_size(measurement, replace(measurement.plan, chunk_size=size))
         if point is None:

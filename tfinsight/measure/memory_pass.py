@@ -16,9 +16,9 @@ from tfinsight.strategies import Strategy
 # Calls whose peaks are compared where that costs little: parallel loops vary from run to run.
 PEAK_CALLS = 3
 SINGLE_CALL_FROM_S = 0.05
-# What one row's trace may have: reading a million events takes some seconds, and a call of many
-# seconds shows in one traced part what it is made of.
-EVENTS_PER_ROW = 20_000
+# What the traces of all rows may have, since reading a thousand events takes 10 ms, and the trace of
+# one row; a call of many seconds shows in one traced part what it is made of.
+EVENTS, EVENTS_PER_ROW = 100_000, 20_000
 TRACED_S = 0.15
 GROWTH_MEASURED_ON = Strategy("vectorized_map", "graph")
 
@@ -81,7 +81,8 @@ def _peak(measurement: MapMeasurement, row: Row) -> memory.Peak | None:
 
 
 def _traced_pass(measurement: MapMeasurement, rows: list[Row]) -> None:
-    traced = {row.strategy.id: _traceable(measurement, row) for row in rows}
+    most = min(EVENTS_PER_ROW, EVENTS // len(rows))
+    traced = {row.strategy.id: _traceable(measurement, row, most) for row in rows}
     try:
         with trace_file.record() as recorder:
             for done, (name, (call, _)) in enumerate(traced.items()):
@@ -103,11 +104,13 @@ def _traced_pass(measurement: MapMeasurement, rows: list[Row]) -> None:
         )
 
 
-def _traceable(measurement: MapMeasurement, row: Row) -> tuple[Callable[[], Any], int]:
+def _traceable(
+    measurement: MapMeasurement, row: Row, most_events: int
+) -> tuple[Callable[[], Any], int]:
     """Returns a call whose trace stays small enough to be read, and its number of elements."""
     assert row.call is not None
     whole = measurement.workload.element_count
-    count = _traced_count(measurement, row)
+    count = _traced_count(measurement, row, most_events)
     if count == whole:
         return row.call, whole
     reduced = measurement.reduced(count)
@@ -121,17 +124,17 @@ def _traceable(measurement: MapMeasurement, row: Row) -> tuple[Callable[[], Any]
     return call, count
 
 
-def _traced_count(measurement: MapMeasurement, row: Row) -> int:
+def _traced_count(measurement: MapMeasurement, row: Row, most_events: int) -> int:
     workload, strategy = measurement.workload, row.strategy
     if strategy.mapping == AS_WRITTEN and measurement.twin is not None:
         strategy = measurement.twin
     events = memory.predicted_events(
         measurement.probe.op_count or 1,
         workload.element_count,
-        strategy.mapping,
+        "map_fn" if row.graph is not None and row.graph.loops else strategy.mapping,
         strategy.execution,
     )
-    share = min(1.0, EVENTS_PER_ROW / max(1, events), TRACED_S / max(_seconds(row), 1e-9))
+    share = min(1.0, most_events / max(1, events), TRACED_S / max(_seconds(row), 1e-9))
     least = 2 * measurement.plan_of(strategy).chunk_size if strategy.mapping == "chunked" else 1
     return min(workload.element_count, max(least, int(workload.element_count * share)))
 

@@ -25,6 +25,8 @@ from tfinsight.strategies.mappings import part
 from tfinsight.workload import Workload, tensor_facts
 
 PROBED_ELEMENTS = 3
+# Of the budget: every row needs a first call, steady ones and one for its memory.
+SHARE_OF_ONE_CALL = 0.25
 UNROLLED_OPS = {"graph": 1_000, "xla": 300}
 MEMORY_SHARE = 0.8
 # XLA evaluates parts of a vectorized map's backward pass while it compiles, which took minutes for
@@ -179,6 +181,9 @@ def predicted_seconds(
         dispatch += EAGER_RETRACE_S
     if strategy == Strategy("chunked", "eager"):
         dispatch += EAGER_RETRACE_S * -(-count // chunk_size)
+    if strategy.execution == "eager" and strategy.mapping in ("loop", "map_fn"):
+        # What was seen on a few elements counts where Python does more than to start ops.
+        return max(dispatch, count * (cost.element + (probed.element_s or 0.0)))
     # An element that takes far longer than dispatching its ops spends it in kernels, in any row.
     kernels = max(0.0, (probed.element_s or 0.0) - 10 * ops * 4e-5)
     return dispatch + count * kernels / (os.cpu_count() or 1)
@@ -243,12 +248,12 @@ def _over_budget(
     strategy: Strategy, workload: Workload, probed: Probe, limits: Limits, chunk: int
 ) -> Failure | None:
     seconds = predicted_seconds(strategy, workload, probed, chunk)
-    if seconds <= limits.budget_s:
+    if seconds <= SHARE_OF_ONE_CALL * limits.budget_s:
         return None
     return Failure(
         "preflight",
         "would take too long",
-        f"one call would take about {seconds:,.0f} s, more than the budget of "
+        f"one call would take about {seconds:,.1f} s, too much of the budget of "
         f"{limits.budget_s:g} s",
         needed_s=seconds,
     )
