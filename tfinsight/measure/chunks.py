@@ -38,7 +38,7 @@ def choose_chunk_size(measurement: MapMeasurement) -> None:
         return
     sizes = chunk_sizes(measurement.workload.element_count)
     measurement.eager_chunk_size = max(sizes, default=1)
-    points = []
+    points: list[ScalingPoint] = []
     measurement.mark(SEARCHED.id)
     latest = time.perf_counter() + SHARE_OF_BUDGET * measurement.options.budget_s
     for done, size in enumerate(sizes):

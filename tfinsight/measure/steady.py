@@ -14,7 +14,9 @@ from tfinsight.measure.statistics import compare
 from tfinsight.measure.timing import Contender, InterleavedTiming
 
 # Left of the budget for memory and evidence, which come after timing.
-SHARE_FOR_TIMING = 0.8
+SHARE_OF_LEFT = 0.8
+# Of the whole budget: what more rounds would still tell is not worth the wait.
+SHARE_OF_BUDGET = 0.4
 
 
 def steady_state(measurement: MapMeasurement) -> None:
@@ -30,7 +32,8 @@ def steady_state(measurement: MapMeasurement) -> None:
         [_contender(measurement, row) for row in rows.values()],
         baseline_id=baseline,
         eligible_ids=ranked,
-        deadline=time.perf_counter() + SHARE_FOR_TIMING * left,
+        deadline=time.perf_counter()
+        + min(SHARE_OF_LEFT * left, SHARE_OF_BUDGET * measurement.options.budget_s),
         clock=time.perf_counter,
         synchronize=_synchronizer(),
         on_round=lambda done, total: measurement.progress.update(
