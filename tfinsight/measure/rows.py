@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tfinsight.measure.memory import Peak
-
 from tfinsight.measure.reasons import reason
 from tfinsight.measure.statistics import Comparison, SteadyState
 from tfinsight.records import (
