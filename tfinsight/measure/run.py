@@ -112,6 +112,11 @@ class MapMeasurement:
     def undisturbed(self) -> Iterator[None]:
         """Keeps the notebook as it is, and its output free, until the block ends."""
         self.take_snapshot()
+        if tf.config.functions_run_eagerly():
+            self.notes.append(
+                "This notebook runs functions eagerly (tf.config.run_functions_eagerly(True)); the "
+                "rows `graph` and `xla` were measured as graphs all the same."
+            )
         with state.preserved(), captured_output.captured() as self._output:
             try:
                 with self.workload.scopes():
