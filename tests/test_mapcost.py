@@ -172,6 +172,38 @@ def test_all_kinds_of_elements_and_results(shell, setup, cell):
     assert rows(shell)["map_fn/graph"].status == "ok", rows(shell)["map_fn/graph"]
 
 
+def test_keras_dropout_is_random_and_not_wrong(shell):
+    setup = "drop = keras.layers.Dropout(0.5, seed=3)\n"
+    measured(shell, "y = tf.map_fn(lambda r: drop(r, training=True), x)", setup=setup)
+    assert {"nondeterministic"} <= codes(shell)
+    assert "different_result" not in codes(shell)
+    assert rows(shell)["vectorized_map/graph"].agreement.verdict == "shape-only"
+
+
+def test_first_dimensions_of_one_are_broadcast_as_vectorized_map_does(shell):
+    cell = "y = tf.vectorized_map(lambda p: p[0] * p[1], (x, tf.ones([1, 6])))"
+    measured(shell, cell)
+    assert rows(shell)["map_fn/graph"].status == "ok"
+
+
+def test_code_for_a_call_in_a_helper_says_where_it_belongs(shell):
+    setup = "def work(batch):\n    return tf.map_fn(half, batch)\n"
+    measured(shell, "y = work(x)", setup=setup)
+    for run in shell.record.runs:
+        assert not run.code or run.code.startswith(
+            "# in work, in the place of its call of tf.map_fn"
+        )
+
+
+def test_a_python_if_that_vectorized_map_cannot_take_is_explained(shell):
+    cell = "def f(v):\n    if v > 0.0:\n        return v\n    return -v\ny = tf.map_fn(f, x[:, 0])"
+    measured(shell, cell)
+    assert rows(shell)["map_fn/graph"].status == "ok"
+    assert rows(shell)["vectorized_map/graph"].status == "failed"
+    (finding,) = [f for f in shell.record.findings if f.code == "autograph_failed"]
+    assert "tf.vectorized_map" in finding.title
+
+
 def test_every_snippet_runs_in_the_notebook(shell):
     measured(shell, "y = tf.map_fn(half, x)", "--budget 6")
     for run in shell.record.runs:

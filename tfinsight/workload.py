@@ -149,6 +149,8 @@ def converted_elements(elements: Any, name: str, broadcasts: bool = False) -> tu
             f"the tensors of `{name}` must have the same first dimension, but they have "
             + " and ".join(map(str, lengths))
         )
+    if len(lengths) > 1:
+        tensors = tf.nest.map_structure(lambda leaf: _repeated(leaf, lengths[-1]), tensors)
     return tensors, lengths[-1]
 
 
@@ -184,6 +186,13 @@ def _tensor(leaf: Any) -> Any:
     if isinstance(leaf, tf.Variable):
         return leaf.read_value()
     return leaf if tf.is_tensor(leaf) else tf.convert_to_tensor(leaf)
+
+
+def _repeated(leaf: Any, count: int) -> Any:
+    """Returns a tensor of one element as `count` of it; others as they are."""
+    if not isinstance(leaf, tf.Tensor) or leaf.shape[0] != 1:
+        return leaf
+    return tf.broadcast_to(leaf, [count, *leaf.shape[1:]])
 
 
 def _first_dimension(leaf: Any) -> int:

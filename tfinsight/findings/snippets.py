@@ -81,6 +81,19 @@ def strategy_code(
         Complete statements that need TensorFlow as `tf` and the user's names; empty where there is
         no such code: the source of function or elements is not known, or the form does not exist.
     """
+    code = _strategy_code(workload, mapping, execution, chunk_size)
+    return _where_it_belongs(workload) + code if code else ""
+
+
+def _where_it_belongs(workload: WorkloadFacts) -> str:
+    """Returns a comment where the call stands in a function, whose names the code needs."""
+    _, _, function = workload.place.rpartition("`")[0].rpartition("`")
+    return f"# in {function}, in the place of its call of {workload.call}\n" if function else ""
+
+
+def _strategy_code(
+    workload: WorkloadFacts, mapping: str, execution: Execution, chunk_size: int | None
+) -> str:
     target = workload.assigned_name or _names(workload).fresh("result")
     if mapping == AS_WRITTEN:
         return f"{target} = {workload.call_text}\n" if workload.call_text else ""

@@ -123,12 +123,19 @@ def autograph_failed(record: MapCost) -> Finding | None:
         facts.append(("not converted", _ADDRESS.sub("", name.group(1)) if name else ""))
         facts.append(("reason", cause.group(1) if cause else ""))
     facts += [("reason", first_line(run.failure.message)) for run in failed if run.failure]
+    # tf.vectorized_map hands the function to no AutoGraph, whatever stands around it.
+    only_vectorized = not warned and all(r.mapping in ("vectorized_map", "chunked") for r in failed)
     return Finding(
         code="autograph_failed",
         severity="warning",
-        title="AutoGraph could not convert a function",
+        title="tf.vectorized_map does not convert Python's if, for and while on tensors"
+        if only_vectorized
+        else "AutoGraph could not convert a function",
         evidence=tuple(Evidence(label, text) for label, text in dict.fromkeys(facts) if text),
-        advice="Python's if, for and while on tensors need AutoGraph, and AutoGraph needs the "
+        advice="Decorate the function with @tf.function: tf.vectorized_map then gets graph ops. Or "
+        "use tf.cond, tf.where and tf.while_loop."
+        if only_vectorized
+        else "Python's if, for and while on tensors need AutoGraph, and AutoGraph needs the "
         "source: put the function in a def of its own, one to a line, or use tf.cond, tf.where and "
         "tf.while_loop.",
         link=FUNCTION_GUIDE,

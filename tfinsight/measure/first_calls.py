@@ -13,7 +13,7 @@ import tensorflow as tf
 from tfinsight.compiler.graph import graph_facts
 from tfinsight.errors import WorkloadError
 from tfinsight.measure.agreement import Outcome, compare
-from tfinsight.measure.preflight import element, predicted_seconds, probe, skip_reason
+from tfinsight.measure.preflight import Probe, element, predicted_seconds, probe, skip_reason
 from tfinsight.measure.rows import Row
 from tfinsight.measure.run import Called, MapMeasurement
 from tfinsight.measure.truth import Truth
@@ -40,8 +40,10 @@ def preflight(measurement: MapMeasurement) -> None:
         return
     with measurement.user_time():
         _first_of_all(measurement)
-        measurement.probe = probe(workload, measurement.restore_all)
-    probed = measurement.probe
+        probed = probe(workload, measurement.restore_all)
+    if measurement.changing and _draws_by_state(probed):
+        probed = replace(probed, random=True)
+    measurement.probe = probed
     measurement.plan = Plan(
         output_signature=probed.output_signature,
         chunk_size=max(1, workload.element_count // 8),
@@ -114,6 +116,12 @@ def _first_run(measurement: MapMeasurement, row: Row, call: BoundCall) -> Called
     if as_written and repeatable and long_run and measurement.plan.gradient is None:
         return Called(Outcome(workload.plain_result), plain_s, None)
     return measurement.outcome_of(call)
+
+
+def _draws_by_state(probed: Probe) -> bool:
+    """Random ops without state of their own, whose seeds come from a variable that moves on."""
+    kinds = () if probed.graph is None else probed.graph.op_kinds
+    return any(kind.startswith("StatelessRandom") for kind in kinds)
 
 
 def _leave_it_at_the_plain_run(measurement: MapMeasurement) -> None:
