@@ -204,6 +204,25 @@ def test_a_python_if_that_vectorized_map_cannot_take_is_explained(shell):
     assert "tf.vectorized_map" in finding.title
 
 
+def test_numbers_drawn_by_numpy_are_never_ranked_where_a_graph_freezes_them(shell):
+    setup = "stream = np.random.default_rng(0)\n"
+    for draw in ("np.random.rand()", "stream.random()"):
+        measured(
+            shell, f"y = tf.map_fn(lambda r: r + float({draw}), x)", "--budget 4 -s loop", setup
+        )
+        assert rows(shell)["loop/eager"].status == "ok"
+        assert rows(shell)["loop/graph"].status == "different"
+        assert "drawn once, while tracing" in rows(shell)["loop/graph"].agreement.detail
+
+
+def test_objects_that_change_at_tracing_only_are_named(shell):
+    setup = "seen = []\ndef noted(r):\n    seen.append(1)\n    return r * 0.5\n"
+    measured(shell, "y = tf.map_fn(noted, x)", setup=setup)
+    (finding,) = [f for f in shell.record.findings if f.code == "python_side_effect"]
+    assert [fact.value for fact in finding.evidence] == ["seen"]
+    assert len(shell.names["seen"]) == 40
+
+
 def test_every_snippet_runs_in_the_notebook(shell):
     measured(shell, "y = tf.map_fn(half, x)", "--budget 6")
     for run in shell.record.runs:

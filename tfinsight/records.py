@@ -149,7 +149,8 @@ class Timing:
         compile_s: an estimate of optimizing and compiling: first call less tracing less one steady
             call, never below 0; `None` for eager execution.
         median_s: median of the rounds, seconds a call in steady state.
-        low_s: lower end of its 95 % interval, `None` with too few rounds.
+        low_s: lower end of its 95 % interval, `None` with too few rounds. It is of this run: between
+            runs a machine drifts by more, which only the speed-ups below are free of.
         high_s: upper end of it.
         calls: steady calls timed.
         samples_s: seconds a call, one figure a round, in order of the rounds.
@@ -541,6 +542,7 @@ class MapCost:
         notes: what else a reader must know, a sentence each.
         not_repeatable: what the plain run changed that cannot be put back, a phrase each ("the
             iterator `batches` moved on"); empty where the cell can be repeated.
+        changed_objects: Python objects that the function changes, by name.
     """
 
     workload: WorkloadFacts
@@ -557,6 +559,7 @@ class MapCost:
     interrupted: str | None = None
     notes: tuple[str, ...] = ()
     not_repeatable: tuple[str, ...] = ()
+    changed_objects: tuple[str, ...] = ()
     kind: Literal["mapcost"] = "mapcost"
     schema: int = SCHEMA
 

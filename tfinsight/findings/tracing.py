@@ -88,13 +88,19 @@ def python_side_effect(record: MapCost) -> Finding | None:
         for line in record.logs
         if line.source == "output" and line.strategy in compiled and line.count < count
     ]
-    if not lines:
+    changed = (
+        record.changed_objects if any(r.status == "ok" for r in record.runs if r.graph) else ()
+    )
+    if not lines and not changed:
         return None
     return Finding(
         code="python_side_effect",
         severity="warning",
         title="Python code in the function runs only while it is traced",
-        evidence=tuple(_printed(line) for line in lines),
+        evidence=(
+            *(_printed(line) for line in lines),
+            *(Evidence("changed while tracing only", name) for name in changed),
+        ),
         advice="print, append and counters are Python: a graph runs without them. Use tf.print and "
         "tf.Variable for what must happen for each element.",
         link=FUNCTION_GUIDE,

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfinsight.compiler.graph import graph_facts
 from tfinsight.errors import WorkloadError
 from tfinsight.measure.agreement import Outcome, compare
+from tfinsight.measure.batched_guard import checked_on_random_elements
 from tfinsight.measure.preflight import Probe, element, predicted_seconds, probe, skip_reason
 from tfinsight.measure.rows import Row
 from tfinsight.measure.run import Called, MapMeasurement
 from tfinsight.measure.truth import Truth
 from tfinsight.records import AS_WRITTEN, Agreement, Failure
 from tfinsight.strategies.executions import BoundCall
-from tfinsight.strategies.mappings import Plan, UnsupportedError, floating_leaves, stacked
+from tfinsight.strategies.mappings import Plan, UnsupportedError, floating_leaves
 from tfinsight.workload import Gradient, Workload
 
 # A second call costs little below this, and is a better estimate than a first one.
 SECOND_CALL_BELOW_S = 0.1
 # Of the budget; what remains is for steady state and memory.
 SHARE_FOR_FIRST_CALLS = 0.7
+DRAWN_WHILE_TRACING = (
+    "random numbers of Python or NumPy are drawn once, while tracing, and stay the same in "
+    "every call"
+)
 # A plain run that took more of the budget than this is not repeated just for its result.
 LONG_RUN_SHARE = 0.2
 # Functions that stand in for a reference that is skipped or fails, best known first.
@@ -40,7 +45,7 @@ def preflight(measurement: MapMeasurement) -> None:
         return
     with measurement.user_time():
         _first_of_all(measurement)
-        probed = probe(workload, measurement.restore_all)
+        probed = probe(workload, functools.partial(_restore_after_probing, measurement, []))
     if measurement.changing and _draws_by_state(probed):
         probed = replace(probed, random=True)
     measurement.probe = probed
@@ -116,6 +121,15 @@ def _first_run(measurement: MapMeasurement, row: Row, call: BoundCall) -> Called
     if as_written and repeatable and long_run and measurement.plan.gradient is None:
         return Called(Outcome(workload.plain_result), plain_s, None)
     return measurement.outcome_of(call)
+
+
+def _restore_after_probing(measurement: MapMeasurement, earlier: list[None]) -> None:
+    """Puts everything back; after the first, eager part notes whether Python drew random numbers."""
+    measurement.snapshot.streams_moved = False
+    measurement.restore_all()
+    if not earlier:
+        measurement.python_random = measurement.snapshot.streams_moved
+    earlier.append(None)
 
 
 def _draws_by_state(probed: Probe) -> bool:
@@ -221,67 +235,19 @@ def _agreement(measurement: MapMeasurement, row: Row, outcome: Outcome) -> Agree
     assert measurement.outcome is not None
     if measurement.workload.element_count == 0:
         return Agreement("unchecked", detail="there are no elements to compare")
+    if measurement.python_random and _draws_while_tracing(measurement, row):
+        return Agreement("different", detail=DRAWN_WHILE_TRACING)
     agreement = compare(measurement.outcome, outcome, random=measurement.probe.random)
     if row.strategy.mapping == "batched" and agreement.verdict in ("equal", "close"):
-        return _probed(measurement, agreement)
+        return checked_on_random_elements(measurement, agreement)
     return agreement
 
 
-def _probed(measurement: MapMeasurement, agreement: Agreement) -> Agreement:
-    """Guards a batched form against batches on which a wrong form agrees by luck."""
-    workload = measurement.workload
-    batch = random_elements(workload.elements, workload.element_count)
-    if batch is None:
-        return replace(agreement, detail="agrees on this input; no random elements could be made")
-    elements, count = batch
-    batched = workload.batched or workload.function
-    try:
-        with measurement.user_time():
-            one_by_one = [workload.function(element(elements, i)) for i in range(count)]
-            expected = stacked(one_by_one, measurement.plan.output_signature)
-            found = compare(Outcome(expected), Outcome(batched(elements)))
-    except Exception as error:
-        detail = f"agrees on this input; on random elements it fails: {type(error).__name__}"
-        return replace(agreement, detail=detail)
-    finally:
-        measurement.restore()
-    if found.verdict == "different":
-        detail = f"agrees on this input by luck; on random elements {found.detail}"
-        return replace(found, detail=detail)
-    return replace(agreement, probed=True)
-
-
-def random_elements(elements: Any, count: int) -> tuple[Any, int] | None:
-    """Makes a few random elements of the same kinds, or `None` where that can't be done.
-
-    Their number is at least 3 and none of the elements' own dimensions, so that a form that mixes
-    up the two does not agree by luck. Integers stay within the range that the elements have.
-    """
-    leaves = tf.nest.flatten(elements)
-    if not all(isinstance(leaf, tf.Tensor) and leaf.dtype != tf.string for leaf in leaves):
-        return None
-    if count == 0:
-        return None
-    dimensions = {int(size) for leaf in leaves for size in leaf.shape[1:]}
-    rows = next(n for n in range(3, 4 + len(dimensions)) if n not in dimensions)
-    generator = np.random.default_rng(0)
-    made = [_random_like(leaf, rows, generator) for leaf in leaves]
-    return tf.nest.pack_sequence_as(elements, made), rows
-
-
-def _random_like(leaf: tf.Tensor, rows: int, generator: np.random.Generator) -> tf.Tensor:
-    shape = [rows, *leaf.shape[1:]]
-    if leaf.dtype.is_bool:
-        return tf.constant(generator.integers(0, 2, shape).astype(bool))
-    values = leaf.numpy()
-    low, high = (values.min(), values.max()) if values.size else (0, 1)
-    if leaf.dtype.is_integer:
-        return tf.constant(generator.integers(low, high, shape, endpoint=True), leaf.dtype)
-    # Values of the elements' own range: functions such as log or sqrt keep their meaning.
-    if leaf.dtype.is_complex or not np.isfinite([float(low), float(high)]).all() or low == high:
-        return tf.cast(tf.constant(generator.normal(size=shape)), leaf.dtype)
-    drawn = generator.uniform(float(low), float(high), shape)
-    return tf.cast(tf.constant(drawn), leaf.dtype)
+def _draws_while_tracing(measurement: MapMeasurement, row: Row) -> bool:
+    """A row that freezes Python's random numbers, where the reference does not."""
+    frozen = row.strategy.execution != "eager" or row.strategy.mapping == "dataset"
+    reference = measurement.row(measurement.reference)
+    return frozen and reference is not None and reference.strategy.execution == "eager"
 
 
 def _gradient(workload: Workload, concrete: Any) -> Gradient | None:

@@ -69,6 +69,7 @@ class MapMeasurement:
         outcome: the reference's outcome while rows are compared with it.
         snapshot: the state that every call starts from and the notebook ends in.
         changing: the variables that the workload changes.
+        python_random: the function draws random numbers of Python or NumPy.
         scaling: rows at other sizes.
         notes: what a reader must know.
     """
@@ -89,6 +90,7 @@ class MapMeasurement:
         self.eager_chunk_size = 1
         self.outcome: Outcome | None = None
         self.changing: tuple[Any, ...] = ()
+        self.python_random = False
         self.scaling: list[ScalingPoint] = []
         self.notes: list[str] = []
         self.device = measured_device()
@@ -236,6 +238,7 @@ class MapMeasurement:
             interrupted=interrupted,
             notes=tuple(self.notes),
             not_repeatable=self.snapshot.not_repeatable,
+            changed_objects=tuple(dict.fromkeys(self.snapshot.changed_objects)),
         )
 
     def current_stage(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfinsight.state.reachable import global_names, is_own
 
+RANDOM_STREAMS = (np.random.Generator, np.random.RandomState, random.Random)
 # Puts an object back; returns whether it had changed.
 Restore = Callable[[], bool]
 

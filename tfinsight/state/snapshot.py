@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfinsight.state.keepers import Restore, keep_random_streams, keepers
+from tfinsight.state.keepers import RANDOM_STREAMS, Restore, keep_random_streams, keepers
 from tfinsight.state.process import deferred_interrupts, reseed
 from tfinsight.state.reachable import moves_on, walk
 from tfinsight.tensorflow_private import resolve
@@ -24,14 +24,19 @@ class Snapshot:
     Attributes:
         uncovered: what is not put back, a phrase each.
         not_repeatable: what reading changes for good, a phrase each.
+        changed_objects: the Python objects that have been put back so far, by name.
+        streams_moved: random streams of Python or NumPy have been put back so far.
     """
 
     def __init__(self, roots: Mapping[str, Any]) -> None:
         self.uncovered: tuple[str, ...] = ()
         self.not_repeatable: tuple[str, ...] = ()
         self._variables = {id(v): _Variable(v) for v in _living_variables()}
-        self._entries: list[Restore] = []
-        self._often: list[Restore] = keep_random_streams()
+        self.changed_objects: tuple[str, ...] = ()
+        self.streams_moved = False
+        self._entries: list[tuple[str, Restore]] = []
+        self._often: list[Restore] = []
+        self._streams: list[Restore] = keep_random_streams()
         self._keep(roots)
 
     def restore(self) -> None:
@@ -40,9 +45,10 @@ class Snapshot:
             for variable in self._variables.values():
                 variable.restore()
             # What changed once will change again: it alone is put back before each call.
-            changed = [entry for entry in self._entries if entry()]
-            self._often += changed
-            self._entries = [entry for entry in self._entries if entry not in changed]
+            changed = {name: restore for name, restore in self._entries if restore()}
+            self._often += changed.values()
+            self._entries = [e for e in self._entries if e[1] not in changed.values()]
+            self.changed_objects += tuple(changed)
             self.restore_changing()
 
     def restore_changing(self) -> None:
@@ -50,8 +56,10 @@ class Snapshot:
         for variable in self._variables.values():
             if variable.changes:
                 variable.restore()
-        for entry in self._often:
-            entry()
+        for restore in self._often:
+            restore()
+        if True in [restore() for restore in self._streams]:  # all of them are put back
+            self.streams_moved = True
         reseed()
 
     def changed_variables(self) -> tuple[Any, ...]:
@@ -75,9 +83,11 @@ class Snapshot:
                     copied -= value.nbytes
                     uncovered.append(f"the array `{name}`, which is too large to be copied")
                 elif value.flags.writeable:
-                    self._entries += keepers(value)
+                    self._entries += [(name, keep) for keep in keepers(value)]
+            elif isinstance(value, RANDOM_STREAMS):
+                self._streams += keepers(value)
             else:
-                self._entries += keepers(value)
+                self._entries += [(name, keep) for keep in keepers(value)]
         self.uncovered, self.not_repeatable = tuple(uncovered), tuple(dict.fromkeys(moving))
 
 
