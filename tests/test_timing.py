@@ -220,13 +220,15 @@ def test_stops_before_the_deadline() -> None:
     assert 3 <= len(timing.results()["a"].rounds) < 48
 
 
-def test_each_gets_three_samples_where_a_whole_lap_does_not_fit() -> None:
+def test_cheap_rows_get_intervals_and_dear_ones_a_few_samples_where_a_lap_does_not_fit() -> None:
     machine = Machine()
     rows = [machine.contender("slow", 0.3), machine.contender("slower", 0.4)]
     rows += [machine.contender(f"fast{i}", 15e-3) for i in range(6)]
     timing = machine.timing(rows, deadline=3 * (0.3 + 0.4 + 6 * 15e-3) + 0.01)
     timing.run()
-    assert {len(result.rounds) for result in timing.results().values()} == {3}
+    results = timing.results()
+    assert all(results[f"fast{i}"].low_s is not None for i in range(6))
+    assert all(len(results[name].rounds) in (2, 3) for name in ("slow", "slower"))
 
 
 def test_a_row_for_which_there_is_no_time_keeps_its_estimate_flagged() -> None:
@@ -251,7 +253,8 @@ def test_past_the_deadline_nothing_runs() -> None:
 
 def test_plan_gives_all_one_sample_before_any_gets_two() -> None:
     assert plan_lap({"a": 1.0, "b": 2.0, "c": 0.02}, 100.0) == {"a": 3, "b": 3, "c": 12}
-    assert plan_lap({"a": 1.0, "b": 2.0, "c": 0.02}, 4.1) == {"a": 2, "b": 1, "c": 3}
+    assert plan_lap({"a": 1.0, "b": 2.0, "c": 0.02}, 4.1) == {"a": 1, "b": 1, "c": 12}
+    assert plan_lap({"a": 1.0, "b": 2.0, "c": 0.02}, 3.1) == {"a": 1, "b": 1, "c": 3}
     assert plan_lap({"a": 1.0, "b": 2.0, "c": 0.02}, 0.5) == {"a": 0, "b": 0, "c": 12}
     assert plan_lap({"a": 1.0}, -1.0) == {"a": 0}
 

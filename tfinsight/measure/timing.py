@@ -6,7 +6,8 @@ in the ratios within rounds. A block is as many calls as keep the clock's own co
 
 Cheap contenders take part in all rounds of a lap, dear ones in 6 or 3 of them, spread evenly. After
 each lap only those go on whose place in the ranking is not settled yet. Where the time left is too
-short for a whole lap, every contender gets one sample before any gets a second, and so on.
+short for a whole lap, every contender gets one sample before any gets a second, and the cheap ones
+get enough for an interval before the dear ones get more.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ ROUNDS: Mapping[int, Sequence[int]] = {
 }
 # Seconds that a block costs at most -> samples a lap.
 SAMPLES_IN_LAP = ((0.030, 12), (0.100, 6), (math.inf, 3))
+# A 95 % interval of a median needs so many; blocks up to so long get them before any gets more.
+FOR_AN_INTERVAL, CHEAP_S = 6, 0.030
 BLOCK_S = 0.004
 OVERHEAD_SHARE = 0.001
 # After other contenders ran, a first call finds cold caches. On matrix products of 0.4, 0.8, 2, 5 and
@@ -85,18 +88,22 @@ def plan_lap(block_s: Mapping[str, float], left_s: float) -> dict[str, int]:
     """Returns how many samples each contender gets in the next lap.
 
     Samples are dealt out in levels, within a level to the cheapest first, so that a lap for which
-    time is short still gives as many contenders as possible one sample, then two, then three.
+    time is short still gives as many contenders as possible one sample. Then the cheap ones, among
+    which the fastest is, get enough for an interval; then all get two, three and so on.
 
     Args:
         block_s: id to the seconds that a block costs.
         left_s: seconds left.
     """
     planned = dict.fromkeys(block_s, 0)
-    for level in sorted(ROUNDS)[1:]:
+    levels = sorted(ROUNDS)[1:]
+    steps = [(1, math.inf), (FOR_AN_INTERVAL, CHEAP_S), *((level, math.inf) for level in levels)]
+    for level, limit_s in steps:
         for name in sorted(block_s, key=block_s.__getitem__):
             wanted = next(samples for limit, samples in SAMPLES_IN_LAP if block_s[name] <= limit)
             cost = block_s[name] * (level - planned[name])
-            if level <= wanted and cost <= left_s:
+            due = planned[name] < level <= wanted and block_s[name] <= limit_s
+            if due and cost <= left_s:
                 planned[name] = level
                 left_s -= cost
     return planned
