@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shells import Shell
 
 SETUP = """
 import numpy as np
@@ -221,6 +222,37 @@ def test_objects_that_change_at_tracing_only_are_named(shell):
     (finding,) = [f for f in shell.record.findings if f.code == "python_side_effect"]
     assert [fact.value for fact in finding.evidence] == ["seen"]
     assert len(shell.names["seen"]) == 40
+
+
+def test_a_keras_fit_ends_as_one_plain_fit_though_the_map_in_it_is_measured():
+    setup = """
+import keras, numpy as np, tensorflow as tf
+keras.utils.set_random_seed(5)
+class Doubled(keras.layers.Layer):
+    def call(self, batch):
+        return tf.map_fn(lambda r: r * 2.0, batch)
+layers = [keras.Input((8,)), keras.layers.Dense(4), Doubled(), keras.layers.Dropout(0.3), keras.layers.Dense(1)]
+model = keras.Sequential(layers)
+model.compile("adam", "mse")
+X = np.random.default_rng(0).normal(size=(64, 8)).astype("float32")
+"""
+    cell = "history = model.fit(X, X[:, :1], epochs=2, batch_size=16, verbose=0).history"
+    after = """
+found = [np.asarray(v).tolist() for v in [*model.weights, *model.optimizer.variables]]
+found.append(history)
+found.append(model.fit(X, X[:, :1], verbose=0).history)
+"""
+    results = []
+    for magic in ("", "%%mapcost --budget 4\n"):
+        shell = Shell()
+        shell.ok(setup)
+        shell.ok(magic + cell)
+        if magic:
+            assert shell.record.workload.execution == "graph"
+        shell.ok(after)
+        results.append(shell.names["found"])
+        shell.close()
+    assert results[0] == results[1]
 
 
 def test_every_snippet_runs_in_the_notebook(shell):
