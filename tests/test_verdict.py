@@ -68,7 +68,14 @@ def record(*runs: Run, element_count: int = 100, batched: str | None = None) -> 
         other_calls=(),
     )
     environment = Environment({}, "", "", 2, None, (), "CPU:0", "all", {}, "")
-    return MapCost(workload, environment, MapOptions(), "as-written", "as-written", runs)
+    return MapCost(
+        workload=workload,
+        environment=environment,
+        options=MapOptions(),
+        reference="as-written",
+        baseline="as-written",
+        runs=runs,
+    )
 
 
 def test_the_fastest_row_and_those_that_tie_with_it() -> None:

@@ -1,18 +1,11 @@
-"""The records that the two arms of tfinsight share: plain facts, no behaviour that needs TensorFlow.
-
-Compute fills them in, view draws them, files store them. They are frozen, hold raw numbers with the
-unit in the name (`_s` seconds, `_bytes` bytes) and depend on the standard library alone.
-"""
+"""What every measurement records: rows with their times, memory and agreement, and the claims on them."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import types
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar, Union
+from typing import Literal, Protocol
 
 SCHEMA = 1
 AS_WRITTEN = "as-written"
@@ -42,72 +35,6 @@ class TensorFacts:
     dtype: str
     shape: tuple[int | None, ...]
     size_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class MapCall:
-    """One place in the user's code that maps a function over elements.
-
-    Attributes:
-        number: what `--call` takes, from 1.
-        text: the call as written.
-        place: where it stands, in words ("line 2 of the cell", "line 3 of `spectra`").
-        calls: how often the place was reached in one run of the cell.
-        seconds: time spent there in one run; `None` where only the tracing of it was seen.
-        element_count: elements of the costliest of these calls.
-    """
-
-    number: int
-    text: str
-    place: str
-    calls: int
-    seconds: float | None
-    element_count: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadFacts:
-    """What is measured, in the user's words.
-
-    Attributes:
-        function: the mapped function as written: a name or the text of a lambda.
-        elements: the elements as written.
-        call: `tf.map_fn` or `tf.vectorized_map`; `None` where the user named function and elements.
-        call_text: the whole call as written, or `None`.
-        place: where the call stands, in words; empty for the function forms.
-        enclosing: name of the `tf.function` around the call, or `None`.
-        execution: how the cell itself runs the map.
-        with_gradient: the map ran under a gradient tape: forward and backward are measured together.
-        element_count: length of the first dimension.
-        inputs: the elements.
-        outputs: the result of mapping all of them.
-        arguments: further arguments of the call that were carried over, as text.
-        assigned_name: the name that the call's result is assigned to, or `None`.
-        ops_per_element: graph ops that one element costs, or `None` where it could not be traced.
-        batched: name of the hand-written batched function, or `None`.
-        source: text of the cell; empty for the function forms.
-        call_number: which of the cell's maps this is, from 1.
-        other_calls: the maps of the cell that were not measured.
-    """
-
-    function: str
-    elements: str
-    call: str | None
-    call_text: str | None
-    place: str
-    enclosing: str | None
-    execution: Execution
-    with_gradient: bool
-    element_count: int
-    inputs: tuple[TensorFacts, ...]
-    outputs: tuple[TensorFacts, ...]
-    arguments: Mapping[str, str]
-    assigned_name: str | None
-    ops_per_element: int | None
-    batched: str | None
-    source: str
-    call_number: int
-    other_calls: tuple[MapCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +73,11 @@ class Timing:
     Attributes:
         first_call_s: the whole first call: tracing, optimizing, compiling, running.
         trace_s: the part of it that traced Python to a graph; `None` for eager execution.
-        compile_s: an estimate of optimizing and compiling: first call less tracing less one steady
-            call, never below 0; `None` for eager execution.
+        optimize_s: the part that optimized and prepared the graph (Grappler included), from the
+            trace of the first call; `None` where none was traced.
+        compile_s: the part that XLA took to compile, from the trace of the first call; where none
+            was traced, an estimate of optimizing and compiling: first call less tracing less one
+            steady call, never below 0; `None` for eager execution.
         median_s: median of the rounds, seconds a call in steady state.
         low_s: lower end of its 95 % interval, `None` with too few rounds. It is of this run: between
             runs a machine drifts by more, which only the speed-ups below are free of.
@@ -160,10 +90,12 @@ class Timing:
         speedup_high: upper end of it.
         ties_with_fastest: the interval of the ratio to the fastest row holds 1.
         changing_values: timed on changing values, since it compiles anew for each new value.
+        cores_used: processor time over wall time in steady state; `None` where it was not taken.
     """
 
     first_call_s: float | None = None
     trace_s: float | None = None
+    optimize_s: float | None = None
     compile_s: float | None = None
     median_s: float | None = None
     low_s: float | None = None
@@ -176,6 +108,7 @@ class Timing:
     speedup_high: float | None = None
     ties_with_fastest: bool = False
     changing_values: bool = False
+    cores_used: float | None = None
 
     def break_even_calls(self, other: Timing) -> int | None:
         """Returns after how many later calls this row has taken no longer than `other`, in all.
@@ -393,25 +326,6 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class ScalingPoint:
-    """One strategy at one size.
-
-    Attributes:
-        strategy: id of the row.
-        element_count: elements.
-        chunk_size: elements a chunk, or `None`.
-        seconds: one steady call, or `None` where only memory was measured.
-        peak_bytes: as in `Memory`.
-    """
-
-    strategy: str
-    element_count: int
-    chunk_size: int | None
-    seconds: float | None
-    peak_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """One figure or fact behind a finding.
 
@@ -499,41 +413,15 @@ class Stage:
     user_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class MapOptions:
-    """The options of one run, the same in all three forms.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What the result of every measurement has.
 
     Attributes:
-        strategies: ids, mappings or executions to run, their union; empty means all.
-        baseline: id of the row that speed-ups refer to; `None` means the reference.
-        batched: name of a hand-written function of the whole batch.
-        also: names of the user's own variants, functions of the elements.
-        call: number of the call to measure; `None` means the costliest.
-        budget_s: seconds for everything after the plain run.
-        memory_limit_bytes: most memory that a strategy may need; `None` means 80 % of what is free.
-    """
-
-    strategies: tuple[str, ...] = ()
-    baseline: str | None = None
-    batched: str | None = None
-    also: tuple[str, ...] = ()
-    call: int | None = None
-    budget_s: float = 10.0
-    memory_limit_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MapCost:
-    """The whole result of `%%mapcost`.
-
-    Attributes:
-        workload: what was measured.
-        environment: where.
-        options: how it was asked for.
+        environment: where the numbers were made.
         reference: id of the row that results are compared with.
         baseline: id of the row that speed-ups refer to.
         runs: the rows, in the grid's order.
-        scaling: rows at other sizes.
         findings: most important first.
         logs: messages that were kept out of the notebook.
         verdict: what to use.
@@ -542,16 +430,13 @@ class MapCost:
         notes: what else a reader must know, a sentence each.
         not_repeatable: what the plain run changed that cannot be put back, a phrase each ("the
             iterator `batches` moved on"); empty where the cell can be repeated.
-        changed_objects: Python objects that the function changes, by name.
+        changed_objects: Python objects that the code changes, by name.
     """
 
-    workload: WorkloadFacts
     environment: Environment
-    options: MapOptions
     reference: str
     baseline: str
     runs: tuple[Run, ...]
-    scaling: tuple[ScalingPoint, ...] = ()
     findings: tuple[Finding, ...] = ()
     logs: tuple[LogLine, ...] = ()
     verdict: Verdict = field(default_factory=Verdict)
@@ -560,7 +445,6 @@ class MapCost:
     notes: tuple[str, ...] = ()
     not_repeatable: tuple[str, ...] = ()
     changed_objects: tuple[str, ...] = ()
-    kind: Literal["mapcost"] = "mapcost"
     schema: int = SCHEMA
 
     def run(self, strategy: str) -> Run | None:
@@ -573,101 +457,3 @@ class Progress(Protocol):
 
     def update(self, stage: str, detail: str, done: int, total: int) -> None:
         """Tells that `done` of `total` steps of `stage` are done and `detail` is being worked on."""
-
-
-Record = TypeVar("Record")
-
-
-def to_dict(record: Any) -> Any:
-    """Returns `record` as dictionaries, lists, strings and numbers, ready for JSON.
-
-    Floats that JSON lacks become the strings `"nan"`, `"inf"` and `"-inf"`.
-    """
-    if dataclasses.is_dataclass(record) and not isinstance(record, type):
-        return {f.name: to_dict(getattr(record, f.name)) for f in dataclasses.fields(record)}
-    if isinstance(record, Mapping):
-        return {str(key): to_dict(value) for key, value in record.items()}
-    if isinstance(record, (list, tuple)):
-        return [to_dict(value) for value in record]
-    if isinstance(record, float) and not math.isfinite(record):
-        return str(record)
-    return record
-
-
-def from_dict(kind: type[Record], data: Any, where: str = "report") -> Record:
-    """Builds a record of `kind` from what `to_dict` returned.
-
-    Unknown keys are refused, so that a damaged file is noticed and not half read.
-
-    Raises:
-        ValueError: `data` does not have the form of `kind`; the message names the place.
-    """
-    return typing.cast(Record, _decode(kind, data, where))
-
-
-def _decode(kind: Any, data: Any, where: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return _decode_record(typing.cast(type, kind), data, where)
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (Union, types.UnionType):
-        return _decode_union(arguments, data, where)
-    if origin is Literal:
-        return _checked(data in arguments, data, f"one of {', '.join(map(repr, arguments))}", where)
-    if origin is tuple:
-        return _decode_tuple(arguments, data, where)
-    if origin is Mapping:
-        _checked(isinstance(data, dict), data, "an object", where)
-        return {str(k): _decode(arguments[1], v, f"{where}.{k}") for k, v in data.items()}
-    if kind is float:
-        return _decode_float(data, where)
-    return _checked(type(data) is kind, data, kind.__name__, where)
-
-
-def _decode_record(kind: type, data: Any, where: str) -> Any:
-    _checked(isinstance(data, dict), data, f"an object with the fields of {kind.__name__}", where)
-    hints = typing.get_type_hints(kind)
-    unknown = sorted(set(data) - set(hints))
-    if unknown:
-        raise ValueError(f"{where}: unknown field {unknown[0]!r} in {kind.__name__}")
-    values = {name: _decode(hints[name], data[name], f"{where}.{name}") for name in data}
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise ValueError(f"{where}: {error}") from None
-
-
-def _decode_union(kinds: tuple[Any, ...], data: Any, where: str) -> Any:
-    if data is None and type(None) in kinds:
-        return None
-    problem: ValueError | None = None
-    # An int stays an int where both int and float are allowed.
-    for kind in sorted(kinds, key=lambda k: k is float):
-        if kind is type(None):
-            continue
-        try:
-            return _decode(kind, data, where)
-        except ValueError as error:
-            problem = problem or error
-    raise problem or ValueError(f"{where}: cannot read {data!r}")
-
-
-def _decode_tuple(arguments: tuple[Any, ...], data: Any, where: str) -> tuple[Any, ...]:
-    _checked(isinstance(data, list), data, "a list", where)
-    if arguments[-1] is Ellipsis:
-        return tuple(_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(data))
-    _checked(len(data) == len(arguments), data, f"a list of {len(arguments)}", where)
-    pairs = zip(arguments, data, strict=True)
-    return tuple(_decode(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(pairs))
-
-
-def _decode_float(data: Any, where: str) -> float:
-    if data in ("nan", "inf", "-inf"):
-        return float(data)
-    good = isinstance(data, (int, float)) and not isinstance(data, bool)
-    return float(_checked(good, data, "a number", where))
-
-
-def _checked(good: bool, data: Any, expected: str, where: str) -> Any:
-    if not good:
-        raise ValueError(f"{where}: expected {expected}, got {type(data).__name__} {data!r:.60}")
-    return data
