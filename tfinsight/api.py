@@ -19,11 +19,11 @@ from tfinsight.findings.verdict import verdict
 from tfinsight.measure.chunks import choose_chunk_size
 from tfinsight.measure.environment import environment, measured_device
 from tfinsight.measure.first_calls import first_calls, preflight
+from tfinsight.measure.map_run import MapMeasurement
 from tfinsight.measure.memory import coverage
 from tfinsight.measure.memory_pass import growth, memory_pass
 from tfinsight.measure.new_values import new_values
 from tfinsight.measure.rows import Row
-from tfinsight.measure.run import MapMeasurement
 from tfinsight.measure.steady import steady_state
 from tfinsight.options import map_options, parse_budget, parse_names, parse_path, parse_size
 from tfinsight.records import Environment, MapCost, MapOptions, Progress, WorkloadFacts

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfinsight.measure.agreement import Outcome, compare
+from tfinsight.measure.map_run import MapMeasurement
 from tfinsight.measure.preflight import element
-from tfinsight.measure.run import MapMeasurement
 from tfinsight.records import Agreement
 from tfinsight.strategies.mappings import stacked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from tfinsight.measure.run import MapMeasurement
+from tfinsight.measure.map_run import MapMeasurement
 from tfinsight.records import ScalingPoint
 from tfinsight.strategies import Strategy
 from tfinsight.strategies.executions import Executable

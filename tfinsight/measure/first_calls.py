@@ -14,9 +14,10 @@ from tfinsight.compiler.graph import graph_facts
 from tfinsight.errors import WorkloadError
 from tfinsight.measure.agreement import Outcome, compare
 from tfinsight.measure.batched_guard import checked_on_random_elements
+from tfinsight.measure.map_run import MapMeasurement, strategy_of
 from tfinsight.measure.preflight import Probe, element, predicted_seconds, probe, skip_reason
 from tfinsight.measure.rows import Row
-from tfinsight.measure.run import Called, MapMeasurement
+from tfinsight.measure.session import Called
 from tfinsight.measure.truth import Truth
 from tfinsight.records import AS_WRITTEN, Agreement, Failure
 from tfinsight.strategies.executions import BoundCall
@@ -56,7 +57,7 @@ def preflight(measurement: MapMeasurement) -> None:
     )
     for row in measurement.rows.values():
         reason = skip_reason(
-            row.strategy, workload, probed, measurement.limits, measurement.plan.chunk_size
+            strategy_of(row), workload, probed, measurement.limits, measurement.plan.chunk_size
         )
         if reason is not None:
             row.skip(reason)
@@ -89,7 +90,7 @@ def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
         measurement.restore()
         with measurement.user_time():
             started = time.perf_counter()
-            executable = measurement.executable(row.strategy)
+            executable = measurement.executable(strategy_of(row))
             call = executable.bind(measurement.workload.elements)
             concrete = None if row.strategy.execution == "eager" else call.trace()
             row.trace_s = None if concrete is None else time.perf_counter() - started
@@ -107,7 +108,7 @@ def first_call(measurement: MapMeasurement, row: Row) -> Outcome | None:
         row.fail(stage, error)
         return None
     if row.strategy.mapping == "chunked":
-        row.chunk_size = measurement.plan_of(row.strategy).chunk_size
+        row.chunk_size = measurement.plan_of(strategy_of(row)).chunk_size
     return first.outcome
 
 
@@ -199,7 +200,7 @@ def _eager_traces(measurement: MapMeasurement, row: Row) -> float:
         return function(item)
 
     workload = replace(measurement.workload, function=counted)
-    call = measurement.executable(row.strategy, workload).bind(workload.elements)
+    call = measurement.executable(strategy_of(row), workload).bind(workload.elements)
     row.peak = measurement.outcome_of(call).peak
     return float(traces)
 
@@ -267,7 +268,7 @@ def _is_slow_by_nature(row: Row) -> bool:
 def _predicted(measurement: MapMeasurement, row: Row) -> float:
     plan = measurement.plan
     seconds = predicted_seconds(
-        row.strategy, measurement.workload, measurement.probe, plan.chunk_size
+        strategy_of(row), measurement.workload, measurement.probe, plan.chunk_size
     )
     return seconds + (1.0 if row.strategy.execution == "xla" else 0.0)
 

@@ -12,26 +12,25 @@ from typing import Any
 import tensorflow as tf
 
 from tfinsight import trace_file
-from tfinsight.measure.run import MapMeasurement
+from tfinsight.measure.session import Measurement
 from tfinsight.strategies.executions import BoundCall
 
 # So many different inputs are timed in turn where every new value compiles.
 VARIANTS = 4
 
 
-def new_values(measurement: MapMeasurement) -> None:
+def new_values(measurement: Measurement) -> None:
     """Calls each XLA row on other values of the same shape and counts compilations."""
     rows = [r for r in measurement.rows.values() if r.runs and r.strategy.execution == "xla"]
-    other = changed_values(measurement.workload.elements, 1)
-    if not rows or other is None:
+    calls = {row.strategy.id: call for row in rows if (call := measurement.changed_call(row, 1))}
+    if not calls:
         return
-    calls = {row.strategy.id: _on(row.call, other) for row in rows}
     try:
         with trace_file.record() as recorder:
             for done, (name, call) in enumerate(calls.items()):
                 measurement.progress.update("other values", name, done, len(calls))
                 measurement.mark(name)
-                measurement.restore()
+                measurement.prepare(measurement.rows[name])
                 with measurement.user_time(), recorder.window(name):
                     _call_quietly(call)
     except trace_file.ProfilerBusyError as error:
@@ -39,12 +38,12 @@ def new_values(measurement: MapMeasurement) -> None:
         return
     finally:
         measurement.restore()
-    for row in rows:
-        window = recorder.trace.windows[row.strategy.id]
-        row.compiles_per_new_value = window.compile_count
-        if window.compile_count:
-            changed = (changed_values(measurement.workload.elements, i) for i in range(1, VARIANTS))
-            row.new_value_calls = tuple(_on(row.call, values) for values in changed)
+    for name in calls:
+        row = measurement.rows[name]
+        row.compiles_per_new_value = recorder.trace.windows[name].compile_count
+        if row.compiles_per_new_value:
+            changed = (measurement.changed_call(row, step) for step in range(1, VARIANTS))
+            row.new_value_calls = tuple(call for call in changed if call is not None)
 
 
 def changed_values(elements: Any, step: int) -> Any:
@@ -66,11 +65,6 @@ def _changed(leaf: tf.Tensor, step: int) -> tf.Tensor:
     if leaf.dtype.is_floating:
         return rotated * tf.cast(1.0 + step / 1024.0, leaf.dtype)
     return rotated
-
-
-def _on(call: BoundCall | None, elements: Any) -> BoundCall:
-    assert call is not None
-    return BoundCall(call.function, (elements,))
 
 
 def _call_quietly(call: BoundCall) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from tfinsight.measure.memory import Peak
 from tfinsight.measure.reasons import reason
 from tfinsight.measure.statistics import Comparison, SteadyState
 from tfinsight.records import (
     Agreement,
+    Execution,
     Failure,
     GraphFacts,
     Memory,
@@ -18,8 +20,25 @@ from tfinsight.records import (
     Status,
     Timing,
 )
-from tfinsight.strategies import Strategy
 from tfinsight.strategies.executions import BoundCall, Executable
+from tfinsight.trace_file import Window
+
+
+class AnyStrategy(Protocol):
+    """A way of running: `strategies.Strategy` of a map, `strategies.graph_rows.GraphRow` of a cell."""
+
+    @property
+    def id(self) -> str:
+        """The id that users see and type."""
+
+    @property
+    def mapping(self) -> str:
+        """The mapping, empty where nothing is mapped."""
+
+    @property
+    def execution(self) -> Execution:
+        """Who runs it."""
+
 
 NOT_REACHED = Failure("run", "interrupted", "it was not reached before the interrupt")
 
@@ -35,9 +54,10 @@ class Row:
         peak: peak of the latest single call.
         new_value_calls: the same call on other values, where new values compile anew.
         only_plain_run: the cell's own run is its only sample.
+        window: what a traced steady call did.
     """
 
-    strategy: Strategy
+    strategy: AnyStrategy
     executable: Executable | None = None
     call: BoundCall | None = None
     failure: Failure | None = None
@@ -57,6 +77,7 @@ class Row:
     ops: OpProfile | None = None
     chunk_size: int | None = None
     only_plain_run: bool = False
+    window: Window | None = None
 
     @property
     def runs(self) -> bool:
@@ -67,6 +88,11 @@ class Row:
     def ranked(self) -> bool:
         """Whether it gives a result that nothing speaks against."""
         return self.runs and (self.agreement is None or self.agreement.verdict != "different")
+
+    @property
+    def seconds(self) -> float:
+        """What one call takes, as far as known."""
+        return self.steady.median_s if self.steady is not None else self.estimate_s or 0.0
 
     @property
     def status(self) -> Status:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from tfinsight.measure.rows import Row
-from tfinsight.measure.run import MapMeasurement
+from tfinsight.measure.session import Measurement
 from tfinsight.measure.statistics import compare
 from tfinsight.measure.timing import Contender, InterleavedTiming
 
@@ -19,7 +20,7 @@ SHARE_OF_LEFT = 0.8
 SHARE_OF_BUDGET = 0.4
 
 
-def steady_state(measurement: MapMeasurement) -> None:
+def steady_state(measurement: Measurement) -> None:
     """Times all rows that run, until the verdict is settled or the budget's share is spent."""
     rows = {row.strategy.id: row for row in measurement.rows.values() if row.runs}
     if not rows:
@@ -33,7 +34,7 @@ def steady_state(measurement: MapMeasurement) -> None:
         baseline_id=baseline,
         eligible_ids=ranked,
         deadline=time.perf_counter()
-        + min(SHARE_OF_LEFT * left, SHARE_OF_BUDGET * measurement.options.budget_s),
+        + min(SHARE_OF_LEFT * left, SHARE_OF_BUDGET * measurement.budget_s),
         clock=time.perf_counter,
         synchronize=_synchronizer(),
         on_round=lambda done, total: measurement.progress.update(
@@ -52,14 +53,16 @@ def steady_state(measurement: MapMeasurement) -> None:
             rows[name].fail("timing", error)
 
 
-def _contender(measurement: MapMeasurement, row: Row) -> Contender:
+def _contender(measurement: Measurement, row: Row) -> Contender:
     call: Callable[[], object]
     assert row.call is not None
     call = row.call
     if row.new_value_calls:
         turns = itertools.cycle(row.new_value_calls)
         call = lambda: next(turns)()  # noqa: E731 - a one-line turn-taker reads best as such
-    return Contender(row.strategy.id, call, row.estimate_s or 0.0, measurement.restore)
+    return Contender(
+        row.strategy.id, call, row.estimate_s or 0.0, functools.partial(measurement.prepare, row)
+    )
 
 
 def _synchronizer() -> Callable[[], None]:

@@ -9,19 +9,14 @@ import numpy as np
 import tensorflow as tf
 
 from tfinsight.measure.agreement import Outcome
-from tfinsight.measure.preflight import element
-from tfinsight.measure.run import MapMeasurement
+from tfinsight.measure.session import Measurement
 from tfinsight.records import Agreement
-from tfinsight.strategies.mappings import stacked
-
-# The run in float64 is eager and one element after the other; longer ones aren't worth it.
-LONGEST_S = 0.5
 
 
 class Truth:
     """The result of a float64 run, made when it is first asked for."""
 
-    def __init__(self, measurement: MapMeasurement) -> None:
+    def __init__(self, measurement: Measurement) -> None:
         self._measurement = measurement
         self._result: Any = None
         self._tried = False
@@ -44,27 +39,20 @@ class Truth:
         return replace(agreement, max_error=errors[0], reference_max_error=errors[1])
 
     def _run(self) -> Any:
-        """Runs the function on elements in float64; `None` where it doesn't take them."""
-        workload, probe = self._measurement.workload, self._measurement.probe
-        seconds = workload.element_count * (probe.element_s or 0.0)
-        if seconds > LONGEST_S or self._measurement.plan.gradient is not None:
-            return None
-        elements = tf.nest.map_structure(_widened, workload.elements)
-        count = workload.element_count
         try:
             with self._measurement.user_time():
-                results = [workload.function(element(elements, i)) for i in range(count)]
-                result = stacked(results, None)
-            leaves = tf.nest.flatten(result)
+                result = self._measurement.float64_result()
+            leaves = [leaf for leaf in tf.nest.flatten(result) if tf.is_tensor(leaf)]
             wide = all(not leaf.dtype.is_floating or leaf.dtype == tf.float64 for leaf in leaves)
-            return result if wide else None
-        except Exception:  # the function holds values of another dtype, say
+            return result if leaves and wide else None
+        except Exception:  # the code holds values of another dtype, say
             return None
         finally:
             self._measurement.restore_all()
 
 
-def _widened(leaf: Any) -> Any:
+def widened(leaf: Any) -> Any:
+    """Returns a floating-point tensor in float64, others as they are."""
     return tf.cast(leaf, tf.float64) if leaf.dtype.is_floating else leaf
 
 
