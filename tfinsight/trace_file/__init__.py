@@ -122,7 +122,7 @@ def op_profile(window: Window, elements: int) -> OpProfile:
     """
     kinds: dict[str, tuple[float, int]] = {}
     busy_s = busy_until = 0.0
-    for kind, start, end in window.op_events:
+    for kind, start, end, _ in window.op_events:
         seconds, count = kinds.get(kind, (0.0, 0))
         kinds[kind] = seconds + end - start, count + 1
         busy_s += max(0.0, end - max(start, busy_until))

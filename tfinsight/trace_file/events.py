@@ -40,11 +40,13 @@ class OpEvent(NamedTuple):
         kind: kind of op (`MatMul`), or XLA's name of a compiled kernel.
         start_s: seconds since the window began.
         end_s: likewise.
+        name: of the graph's node; an eager op has its kind alone, and so has a compiled kernel.
     """
 
     kind: str
     start_s: float
     end_s: float
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,10 @@ class Window:
         allocations: in order of time.
         op_events: kernels that ran, those that only start others left out; in order of their start.
         compile_count: compilations by XLA.
-        compile_s: seconds of them spent in making machine code.
+        compile_s: seconds of them, from the graph to machine code (tf2xla, optimization, LLVM).
         hlo_modules: serialized `HloProto`s of the compiled programs that ran.
+        optimize_s: seconds in which functions were optimized (Grappler) and instantiated, at their
+            first call; none of it is in `compile_s`.
     """
 
     duration_s: float
@@ -66,6 +70,7 @@ class Window:
     compile_count: int
     compile_s: float
     hlo_modules: tuple[bytes, ...]
+    optimize_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -28,24 +28,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import tensorflow as tf
 
+from tfinsight.trace_file import first_call
 from tfinsight.trace_file.events import AllocationEvent, OpEvent, Window
 
 WINDOW = "tfinsight window "
 _PS = 1e-12
-# One of these around another on the same thread is one compilation.
-_COMPILING = frozenset(
-    {"CpuCompiler::RunBackend", "CpuCompiler::CompileCpuExecutable", "JitCompiler::Compile"}
-)
 # What these do is done by the kernels that they start, in other threads too.
 _STARTERS = re.compile(
     r"(Stateful|Stateless)?(PartitionedCall|While|If|Case)$|(Make|Anonymous)?Iterator|_(Send|Recv)$"
 )
 _XLA_STARTERS = re.compile(r"(while|call|conditional)(\.\d+)?$")
 _END = "end: "
-_NEEDED = re.compile(
-    rf"{WINDOW}|{_END}|Memory(Dea|A)llocation$|EagerExecute$|KernelAndDeviceFunc::Run$|"
-    + "$|".join(_COMPILING)
-)
+_NEEDED = re.compile(rf"{WINDOW}|{_END}|(Memory(Dea|A)llocation|EagerExecute|{first_call.NEEDED})$")
 _STATS = frozenset(
     {"addr", "requested_bytes", "allocation_bytes", "tf_op", "data_type", "shape", "allocator_name"}
     | {"eager_op", "is_func", "hlo_op", "hlo_module", "program_id", "_p", "_c"}
@@ -55,6 +49,7 @@ _Line: TypeAlias = list[tuple[int, Any]]  # start in picoseconds, event
 
 class _Kernel(NamedTuple):
     kind: str
+    name: str
     start: int
     end: int
     program: str = ""
@@ -103,7 +98,8 @@ class _Reader:
     def _window(self, begin: int, mark: Any) -> Window:
         lines = [_between(line, begin, begin + mark.duration_ps) for line in self._lines]
         allocations = [event for line in lines for event in self._allocations(line, begin)]
-        compiling = [seconds for line in lines for seconds in self._compilations(line)]
+        steps = [list(self._spans(line)) for line in lines]
+        compiling = [done for line in steps for done in first_call.compilations(line)]
         finished = self._finished(lines)
         kernels = [kernel for line in lines for kernel in _without_starters(self._kernels(line))]
         ran = {kernel.program for kernel in kernels}
@@ -112,6 +108,7 @@ class _Reader:
                 kernel.kind,
                 (kernel.start - begin) * _PS,
                 (finished.get((kernel.kind, kernel.number), kernel.end) - begin) * _PS,
+                kernel.name,
             )
             for kernel in kernels
         )
@@ -119,9 +116,10 @@ class _Reader:
             duration_s=mark.duration_ps * _PS,
             allocations=tuple(sorted(allocations, key=lambda event: event.at_s)),
             op_events=tuple(sorted(op_events, key=lambda event: event.start_s)),
-            compile_count=len(compiling),
-            compile_s=sum(compiling),
+            compile_count=sum(done.count for done in compiling),
+            compile_s=sum(done.end - done.begin for done in compiling) * _PS,
             hlo_modules=tuple(hlo for name, hlo in self._programs.items() if name in ran),
+            optimize_s=sum(map(first_call.optimizing, steps)) * _PS,
         )
 
     def _allocations(self, line: _Line, begin: int) -> Iterator[AllocationEvent]:
@@ -142,13 +140,16 @@ class _Reader:
                 allocator=self._text(value["allocator_name"]),
             )
 
-    def _compilations(self, line: _Line) -> Iterator[float]:
-        """Returns the seconds of each compilation, those inside another left out."""
-        until = 0
+    def _spans(self, line: _Line) -> Iterator[first_call.Span]:
+        """Returns what tells how long the first call of a function took to prepare."""
         for start, event in line:
-            if self._name(event) in _COMPILING and start >= until:
-                until = start + event.duration_ps
-                yield event.duration_ps * _PS
+            name = self._name(event)
+            if name == "EagerExecute":
+                is_function = _number(self._stats(event)["is_func"])
+                name = first_call.FUNCTION_CALL if is_function else first_call.OP_CALL
+            elif event.metadata_id in self._kinds:
+                name = first_call.KERNEL
+            yield first_call.Span(name, start, start + event.duration_ps)
 
     def _kernels(self, line: _Line) -> Iterator[_Kernel]:
         """Returns all kernels of one thread in order of their start."""
@@ -161,12 +162,13 @@ class _Reader:
                 is_function = _number(value["is_func"])
                 eager_op = "" if is_function else self._text(value["eager_op"])
             elif name == "KernelAndDeviceFunc::Run" and eager_op:
-                yield _Kernel(eager_op, start, end)
+                yield _Kernel(eager_op, eager_op, start, end)
             elif number in self._kinds:
-                yield _Kernel(self._kinds[number], start, end)
+                kind = self._kinds[number]
+                yield _Kernel(kind, name.removesuffix(f":{kind}"), start, end)
             elif number in self._maybe_xla and "hlo_op" in (value := self._stats(event)):
                 module, program = self._text(value["hlo_module"]), _number(value["program_id"])
-                yield _Kernel(name, start, end, f"{module}({program})", _number(value["_p"]))
+                yield _Kernel(name, name, start, end, f"{module}({program})", _number(value["_p"]))
 
     def _finished(self, lines: list[_Line]) -> dict[tuple[str, int], int]:
         """Returns when kernels of XLA's were really finished, by name and number."""
