@@ -14,6 +14,7 @@ from tfinsight.records import (
     SCHEMA,
     Agreement,
     Failure,
+    GraphCompare,
     MapCost,
     Memory,
     Run,
@@ -24,23 +25,30 @@ from tfinsight.records import (
 from tfinsight.render.html import render_html, render_page
 from tfinsight.render.text import render_text, verdict_sentence
 
+KINDS: dict[str, type[MapCost] | type[GraphCompare]] = {
+    "mapcost": MapCost,
+    "graphcompare": GraphCompare,
+}
+
 # What a table has no cell for.
 NESTED = ("samples_s", "top", "timeline")
 
 
 class Report:
-    """The result of `mapcost`, drawn from its record.
+    """The result of `mapcost` or `graphcompare`, drawn from its record.
 
     Attributes:
         record: all figures and findings, frozen.
     """
 
-    def __init__(self, record: MapCost, best: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self, record: MapCost | GraphCompare, best: Callable[..., Any] | None = None
+    ) -> None:
         self.record = record
         self._best = best
 
-    def best(self) -> Callable[[Any], Any]:
-        """Returns the recommended strategy as a function of the elements.
+    def best(self) -> Callable[..., Any]:
+        """Returns the recommended strategy as a function: of the elements, or of the cell's inputs.
 
         Raises:
             RuntimeError: nothing is recommended, or the report was loaded from a file.
@@ -67,7 +75,8 @@ class Report:
         Raises:
             ValueError: `data` is no report, or of a later version of tfinsight.
         """
-        if not isinstance(data, dict) or data.get("kind") != "mapcost":
+        kind = KINDS.get(str(data.get("kind"))) if isinstance(data, dict) else None
+        if kind is None:
             raise ValueError("this is no report of tfinsight: it has no `kind` that is known")
         schema = data.get("schema")
         if schema != SCHEMA:
@@ -79,7 +88,7 @@ class Report:
         verdict = data.get("verdict")
         if isinstance(verdict, dict):
             data = {**data, "verdict": {k: v for k, v in verdict.items() if k != "sentence"}}
-        record = from_dict(MapCost, data)
+        record: MapCost | GraphCompare = from_dict(kind, data)
         recommended = record.verdict.recommended
         if recommended is not None and record.run(recommended) is None:
             raise ValueError(f"report.verdict.recommended: there is no row {recommended!r}")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfinsight.records import MapCost
+from tfinsight.records import Comparison
 from tfinsight.render import numbers
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Point(NamedTuple):
     ranked: bool
 
 
-def points(record: MapCost) -> tuple[Point, ...]:
+def points(record: Comparison) -> tuple[Point, ...]:
     """Returns the rows that were timed and whose memory is known."""
     return tuple(
         Point(run.strategy, run.timing.median_s, run.memory.peak_bytes, run.status == "ok")
@@ -76,7 +76,7 @@ def pareto_front(rows: tuple[Point, ...]) -> tuple[Point, ...]:
     return tuple(front)
 
 
-def pareto_alt(record: MapCost) -> str:
+def pareto_alt(record: Comparison) -> str:
     """Returns what the picture shows, in words."""
     front = pareto_front(points(record))
     listed = "; ".join(
@@ -87,7 +87,7 @@ def pareto_alt(record: MapCost) -> str:
     )
 
 
-def pareto_png(record: MapCost) -> bytes | None:
+def pareto_png(record: Comparison) -> bytes | None:
     """Draws peak memory against time; the rows that nothing beats in both are joined by a line.
 
     Returns:
@@ -160,7 +160,7 @@ def _scale(axes: Axes, which: str, values: list[float], form: Callable[[float], 
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
 
 
-def _labelled(record: MapCost, rows: tuple[Point, ...]) -> list[Point]:
+def _labelled(record: Comparison, rows: tuple[Point, ...]) -> list[Point]:
     """Returns the rows that get a name in the picture: the front, the baseline, then the fastest."""
     front = pareto_front(rows)
     named = {record.baseline, record.reference, record.verdict.recommended}

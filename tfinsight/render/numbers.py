@@ -14,6 +14,7 @@ NONE = "–"  # noqa: RUF001 - a dash for what there is no number of
 DIGITS = 3
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_OPERATIONS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?"
 
 # One regular expression for each form.
@@ -22,6 +23,8 @@ PATTERNS: dict[str, str] = {
     "size": rf"{_NUMBER} (?:TiB|GiB|MiB|KiB|B)\b",
     "interval": rf"\[{_NUMBER}, {_NUMBER}\]",
     "ratio": rf"{_NUMBER}x",
+    "operations": rf"{_NUMBER} [kMGTP]?FLOP(?:/s)?\b",
+    "size_rate": rf"{_NUMBER} (?:TiB|GiB|MiB|KiB|B)/s",
     "percent": rf"{_NUMBER} %",
     "count": rf"{_NUMBER}",
     "none": NONE,
@@ -50,6 +53,32 @@ def size(value: float | None) -> str:
         if float(f"{abs(value) / factor:.{DIGITS - 1}e}") >= 1:
             return f"{significant(value / factor)} {unit}"
     return f"{round(value)} B"
+
+
+def size_rate(value: float | None) -> str:
+    """Returns bytes a second (`12.0 GiB/s`)."""
+    return NONE if size(value) == NONE else f"{size(value)}/s"
+
+
+def operations(value: float | None) -> str:
+    """Returns a number of floating-point operations (`2.10 MFLOP`)."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    for factor, prefix in _OPERATIONS:
+        # As it will be rounded: 999.9 kFLOP is 1 MFLOP.
+        if float(f"{abs(value):.{DIGITS - 1}e}") >= factor:
+            return f"{significant(value / factor)} {prefix}FLOP"
+    return f"{count(value)} FLOP"
+
+
+def operations_rate(value: float | None) -> str:
+    """Returns floating-point operations a second (`12.3 GFLOP/s`)."""
+    return NONE if operations(value) == NONE else f"{operations(value)}/s"
+
+
+def css_percent(share: float) -> str:
+    """Returns a share as a width for a style sheet (`25.0%`), from 0 to 100 in any case."""
+    return f"{100 * min(1.0, max(0.0, share)) if math.isfinite(share) else 0.0:.1f}%"
 
 
 def ratio(value: float | None) -> str:
@@ -100,6 +129,26 @@ def names(items: Sequence[str], last: str = "and") -> str:
     """Returns names as a list in words (`a`, `b` and `c`), each set off as code."""
     quoted = [f"`{item}`" for item in items]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
+
+
+def line(number: int | None) -> str:
+    """Returns the number of a line, a dash where it is not known."""
+    return NONE if number is None else str(number)
+
+
+def lines(numbers_of_lines: Sequence[int]) -> str:
+    """Returns numbers of lines (`2, 3, 7`), a dash where there are none."""
+    return ", ".join(str(number) for number in numbers_of_lines) or NONE
+
+
+def span(first: int, last: int) -> str:
+    """Returns a range of lines in words (`line 3`, `lines 1 to 4`)."""
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def many(number: float, one: str, more: str = "") -> str:
+    """Returns a count with its noun (`1 op`, `1,536 ops`)."""
+    return f"{count(number)} {one if number == 1 else more or one + 's'}"
 
 
 def shape(dimensions: Sequence[int | None]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import ipywidgets
 
-from tfinsight.records import MapCost
+from tfinsight.records import GraphCompare, MapCost
 from tfinsight.render.html import render_html
 
 SHOWN_EVERY_S = 0.1
@@ -41,7 +41,7 @@ class LiveReport(ipywidgets.VBox):
         self._bar.value = done / total if total else 0.0
         self._words.value = f"{stage}: {detail}" if detail else stage
 
-    def show(self, record: MapCost) -> None:
+    def show(self, record: MapCost | GraphCompare) -> None:
         """Puts the report in the place of the progress."""
         self._replace([ipywidgets.HTML(render_html(record))])
 
