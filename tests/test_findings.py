@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tfinsight.findings import FINDINGS, find
+from tfinsight.findings import MAP_FINDINGS, find
 from tfinsight.records import (
     Agreement,
     Environment,
@@ -598,7 +598,7 @@ def test_findings_are_data() -> None:
 
 
 def test_the_table_is_named_after_the_claims_and_reads_nothing_of_the_verdict() -> None:
-    names = [claim.__name__ for claim in FINDINGS]
+    names = [claim.__name__ for claim in MAP_FINDINGS]
     assert len(set(names)) == len(names)
     assert {finding.code for finding in everything()} <= set(names)
     found = scalar_exp()

@@ -1,8 +1,9 @@
 """tfinsight: how should this TensorFlow code be run?
 
-In a notebook, `%load_ext tfinsight` brings `%%mapcost`. The same as a function:
+In a notebook, `%load_ext tfinsight` brings `%%mapcost` and `%%graphcompare`. The same as functions:
 
     report = tfinsight.mapcost(fn, elems)
+    report = tfinsight.graphcompare(fn, *args)
 
 Nothing heavy is imported until it is used.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tfinsight.api import MeasurementError, MeasurementInterrupted, mapcost
+    from tfinsight.api import MeasurementError, MeasurementInterrupted, graphcompare, mapcost
     from tfinsight.report import Report, load
 
 __version__ = "0.1.0"
@@ -20,6 +21,7 @@ __all__ = [
     "MeasurementError",
     "MeasurementInterrupted",
     "Report",
+    "graphcompare",
     "load",
     "load_ipython_extension",
     "mapcost",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "graphcompare": "tfinsight.api",
     "mapcost": "tfinsight.api",
     "MeasurementError": "tfinsight.api",
     "MeasurementInterrupted": "tfinsight.api",

@@ -1,6 +1,7 @@
-"""`mapcost`: from a function and its elements to a report. The pipeline, written out.
+"""`mapcost` and `graphcompare`: from a function and its inputs to a report. The pipelines, written out.
 
-The magics find the workload in a cell and then call `measure_map`, too: all forms are the same thing.
+The magics find the workload in a cell and then call `measure_map` or `measure_graph`, too: all forms
+are the same thing.
 """
 
 from __future__ import annotations
@@ -8,31 +9,59 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfinsight.allocator_switch import request_full_coverage
-from tfinsight.cell import MapChoice, function_workload
+from tfinsight.code_workload import CodeWorkload
 from tfinsight.errors import WorkloadError
 from tfinsight.findings import find
+from tfinsight.findings.graph_snippets import row_code
 from tfinsight.findings.snippets import strategy_code
 from tfinsight.findings.verdict import verdict
+from tfinsight.graph_cell import function_workload as code_workload
+from tfinsight.map_cell import MapChoice, function_workload
 from tfinsight.measure.chunks import choose_chunk_size
+from tfinsight.measure.compiled import compiled_evidence
 from tfinsight.measure.environment import environment, measured_device
 from tfinsight.measure.first_calls import first_calls, preflight
+from tfinsight.measure.graph_first_calls import graph_first_calls
+from tfinsight.measure.graph_run import GraphMeasurement
 from tfinsight.measure.map_run import MapMeasurement
 from tfinsight.measure.memory import coverage
 from tfinsight.measure.memory_pass import growth, memory_pass
+from tfinsight.measure.new_shapes import new_shapes
 from tfinsight.measure.new_values import new_values
 from tfinsight.measure.rows import Row
+from tfinsight.measure.session import Measurement
 from tfinsight.measure.steady import steady_state
-from tfinsight.options import map_options, parse_budget, parse_names, parse_path, parse_size
-from tfinsight.records import Environment, MapCost, MapOptions, Progress, WorkloadFacts
+from tfinsight.options import (
+    graph_options,
+    map_options,
+    parse_budget,
+    parse_mixed,
+    parse_names,
+    parse_path,
+    parse_size,
+)
+from tfinsight.records import (
+    Comparison,
+    Environment,
+    GraphCompare,
+    GraphOptions,
+    MapCost,
+    MapOptions,
+    Progress,
+    WorkloadFacts,
+)
 from tfinsight.report import Report
 from tfinsight.source_text import call_text
 from tfinsight.workload import Wording, Workload
 
 if TYPE_CHECKING:
     from tfinsight.render.widgets import NoProgress, TerminalProgress
+
+AnyMeasurement = TypeVar("AnyMeasurement", bound=Measurement)
+AnyRecord = TypeVar("AnyRecord", bound=Comparison)
 
 MAP_STAGES: tuple[tuple[str, Callable[[MapMeasurement], None]], ...] = (
     ("preflight", preflight),  # a probe of a few elements; what would not fit is left out
@@ -42,6 +71,15 @@ MAP_STAGES: tuple[tuple[str, Callable[[MapMeasurement], None]], ...] = (
     ("timing", steady_state),  # interleaved, with intervals
     ("memory", memory_pass),  # exact peaks, then one traced pass
     ("other sizes", growth),  # how the peak grows with the batch
+)
+
+GRAPH_STAGES: tuple[tuple[str, Callable[[GraphMeasurement], None]], ...] = (
+    ("first calls", graph_first_calls),  # tracing, optimizing, compiling, first run; agreement
+    ("other values", new_values),
+    ("timing", steady_state),
+    ("memory", memory_pass),
+    ("evidence", compiled_evidence),  # what tracing, optimizing and compiling did, line by line
+    ("other shapes", new_shapes),  # what a call with another shape costs
 )
 
 
@@ -110,9 +148,7 @@ def mapcost(
         MeasurementInterrupted: on an interrupt, with the report of what was finished.
     """
     words = call_text(sys._getframe(1))  # noqa: SLF001 - the caller's own words for the report
-    named = {
-        getattr(variant, "__name__", f"variant_{i}"): variant for i, variant in enumerate(also)
-    }
+    named = _named_variants(also)
     options = map_options(
         {
             "strategies": None if strategies is None else parse_names(strategies),
@@ -120,9 +156,7 @@ def mapcost(
             "batched": None if batched is None else getattr(batched, "__name__", "batched"),
             "also": tuple(named),
             "budget": None if budget is None else parse_budget(budget),
-            "memory_limit": parse_size(memory_limit)
-            if isinstance(memory_limit, str)
-            else memory_limit,
+            "memory_limit": _size(memory_limit),
         }
     )
     path = None if save is None else parse_path(save)
@@ -141,8 +175,77 @@ def mapcost(
     return report
 
 
+def graphcompare(
+    fn: Callable[..., Any],
+    *args: Any,
+    strategies: str | Sequence[str] | None = None,
+    baseline: str | None = None,
+    also: Sequence[Callable[..., Any]] = (),
+    grad: bool = False,
+    mixed: str | None = None,
+    passes: bool = False,
+    budget: float | None = None,
+    memory_limit: int | str | None = None,
+    quiet: bool = False,
+    save: str | None = None,
+    progress: Progress | None = None,
+    **kwargs: Any,
+) -> Report:
+    """Runs `fn(*args, **kwargs)` eagerly, as a graph and compiled, and shows what each stage did.
+
+    Args:
+        fn: the function; it may be under `tf.function` already.
+        *args: its arguments. Tensors and NumPy arrays become inputs of the graph.
+        strategies: rows to run (`eager`, `graph`, `graph-no-grappler`, `xla`); all if none.
+        baseline: id of the row that speed-ups refer to; the reference (`eager`) if none.
+        also: further functions of the same tensors, measured and checked beside it.
+        grad: measure forward and backward together.
+        mixed: `bfloat16` or `float16`: try mixed precision, too.
+        passes: measure what each pass of the graph optimizer does alone.
+        budget: seconds for the whole measurement, 10 if none.
+        memory_limit: bytes, or text such as `512MiB`, that a row may need at most.
+        quiet: show no progress.
+        save: path to save the report to, ending in `.json` or `.html`.
+        progress: is told what is being measured; a line on the terminal if none.
+        **kwargs: keyword arguments of `fn` with other names than the above.
+
+    Returns:
+        The report. Its text and HTML forms are drawn from `report.record`.
+
+    Raises:
+        ValueError: something given does not fit; the message says what was expected.
+        MeasurementInterrupted: on an interrupt, with the report of what was finished.
+    """
+    named = _named_variants(also)
+    options = graph_options(
+        {
+            "strategies": None if strategies is None else parse_names(strategies),
+            "baseline": baseline,
+            "also": tuple(named),
+            "grad": grad,
+            "mixed": None if mixed is None else parse_mixed(mixed),
+            "passes": passes,
+            "budget": None if budget is None else parse_budget(budget),
+            "memory_limit": _size(memory_limit),
+        }
+    )
+    path = None if save is None else parse_path(save)
+    request = request_full_coverage()
+    name = getattr(fn, "__name__", type(fn).__name__)
+    workload = code_workload(fn, args, kwargs, name, named)
+    request.settle()
+    shown = _default_progress(quiet)
+    try:
+        report = measure_graph(workload, options, progress or shown)
+    finally:
+        shown.clear()
+    if path is not None:
+        report.save(path)
+    return report
+
+
 def measure_map(workload: Workload, options: MapOptions, progress: Progress) -> Report:
-    """Measures one workload; the notebook's state is afterwards what it was before.
+    """Measures one map; the notebook's state is afterwards what it was before.
 
     Raises:
         WorkloadError: an option does not fit the workload, or the function fails on an element.
@@ -150,20 +253,51 @@ def measure_map(workload: Workload, options: MapOptions, progress: Progress) -> 
         MeasurementError: tfinsight itself failed.
     """
     measurement = MapMeasurement(workload, options, progress)
+
+    def report(stage: str | None) -> Report:
+        record = measurement.record(_code, stage)
+        judgement = judged(record, measurement.limits.memory_bytes)
+        return Report(judgement, best=_best_map(measurement, judgement))
+
+    return _measured(measurement, MAP_STAGES, report)
+
+
+def measure_graph(workload: CodeWorkload, options: GraphOptions, progress: Progress) -> Report:
+    """Measures the executions of code; the notebook's state is afterwards what it was before.
+
+    Raises:
+        WorkloadError: an option does not fit the workload.
+        MeasurementInterrupted: on an interrupt.
+        MeasurementError: tfinsight itself failed.
+    """
+    measurement = GraphMeasurement(workload, options, progress)
+
+    def report(stage: str | None) -> Report:
+        record = measurement.record(row_code, stage)
+        judgement = judged(record, measurement.limits.memory_bytes)
+        return Report(judgement, best=_best_graph(measurement, judgement))
+
+    return _measured(measurement, GRAPH_STAGES, report)
+
+
+def _measured(
+    measurement: AnyMeasurement,
+    stages: Sequence[tuple[str, Callable[[AnyMeasurement], None]]],
+    report: Callable[[str | None], Report],
+) -> Report:
+    """Runs the stages one after the other; whatever stops them, what is finished is reported."""
     try:
         with measurement.undisturbed():
-            for name, run in MAP_STAGES:
+            for name, run in stages:
                 with measurement.stage(name):
                     run(measurement)
     except KeyboardInterrupt:
-        stage = measurement.current_stage()
-        raise MeasurementInterrupted(_report(measurement, stage)) from None
+        raise MeasurementInterrupted(report(measurement.current_stage())) from None
     except WorkloadError:
         raise
     except Exception as error:
-        stage = measurement.current_stage()
-        raise MeasurementError(_report(measurement, stage), error) from error
-    return _report(measurement, None)
+        raise MeasurementError(report(measurement.current_stage()), error) from error
+    return report(None)
 
 
 def current_environment() -> Environment:
@@ -172,13 +306,7 @@ def current_environment() -> Environment:
     return environment(device, coverage(device))
 
 
-def _report(measurement: MapMeasurement, interrupted: str | None) -> Report:
-    record = judged(measurement.record(_code, interrupted), measurement.limits.memory_bytes)
-    row = measurement.row(record.verdict.recommended or "")
-    return Report(record, best=None if row is None else row.executable)
-
-
-def judged(record: MapCost, memory_limit_bytes: int | None) -> MapCost:
+def judged(record: AnyRecord, memory_limit_bytes: int | None) -> AnyRecord:
     """Returns `record` with its verdict and its findings."""
     record = replace(record, verdict=verdict(record, memory_limit_bytes))
     return replace(record, findings=find(record))
@@ -186,6 +314,29 @@ def judged(record: MapCost, memory_limit_bytes: int | None) -> MapCost:
 
 def _code(facts: WorkloadFacts, row: Row) -> str:
     return strategy_code(facts, row.strategy.mapping, row.strategy.execution, row.chunk_size)
+
+
+def _best_map(measurement: MapMeasurement, record: MapCost) -> Callable[..., Any] | None:
+    row = measurement.row(record.verdict.recommended or "")
+    return None if row is None else row.executable
+
+
+def _best_graph(measurement: GraphMeasurement, record: GraphCompare) -> Callable[..., Any] | None:
+    """Returns the recommended row as a function of the inputs."""
+    row = measurement.row(record.verdict.recommended or "")
+    if row is None or row.call is None:
+        return None
+    if hasattr(row.call.function, "get_concrete_function"):
+        return row.call.function
+    return measurement.workload.function if measurement.workload.entry is None else row.call
+
+
+def _named_variants(functions: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    return {getattr(f, "__name__", f"variant_{i}"): f for i, f in enumerate(functions)}
+
+
+def _size(given: int | str | None) -> int | None:
+    return parse_size(given) if isinstance(given, str) else given
 
 
 def _default_progress(quiet: bool) -> NoProgress | TerminalProgress:

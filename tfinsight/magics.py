@@ -1,4 +1,4 @@
-"""`%%mapcost`, `%mapcost` and `%tfinsight`: parse, understand the cell, call the API, display."""
+"""`%%mapcost`, `%%graphcompare` and `%tfinsight`: parse, understand the cell, call the API, display."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import argparse
 import contextlib
 import functools
 import os
-import shlex
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
@@ -18,54 +17,14 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.display import display
 
 from tfinsight.allocator_switch import request_full_coverage
-from tfinsight.options import MAP_OPTIONS, Option, map_options
+from tfinsight.magic_parsers import graph_parser, map_parser, split_expression, words
+from tfinsight.options import GRAPH_OPTIONS, MAP_OPTIONS, graph_options, map_options
 
 if TYPE_CHECKING:
     from tfinsight.report import Report
 
-COMPLETED = ("%%mapcost", "%mapcost")
+COMPLETED = ("%%mapcost", "%mapcost", "%%graphcompare", "%graphcompare")
 _PACKAGE = os.path.dirname(__file__) + os.sep
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}")
-
-
-def map_parser() -> argparse.ArgumentParser:
-    """Returns the parser of both forms of the magic; its help is their documentation."""
-    parser = _Parser(
-        prog="%%mapcost",
-        add_help=False,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=(
-            "Measure every sensible way of mapping a function over elements.\n\n"
-            "On top of a cell that calls tf.map_fn or tf.vectorized_map, anywhere below it:\n"
-            "    %%mapcost\n    y = tf.map_fn(f, x)\n\n"
-            "For a function and elements by name, as a cell or as a line:\n"
-            "    %%mapcost --fn f --over x\n    %mapcost f x"
-        ),
-    )
-    parser.add_argument("names", nargs="*", help="in the line form: the function and the elements")
-    for option in MAP_OPTIONS:
-        _add(parser, option)
-    parser.add_argument("-h", "--help", action="store_true", help="show this and run nothing")
-    return parser
-
-
-def _add(parser: argparse.ArgumentParser, option: Option) -> None:
-    if option.metavar is None:
-        parser.add_argument(*option.flags, help=option.help, action="store_true")
-        return
-
-    def convert(text: str) -> Any:
-        try:
-            return option.convert(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    parser.add_argument(*option.flags, help=option.help, metavar=option.metavar, type=convert)
 
 
 @magics_class
@@ -83,25 +42,60 @@ class TfinsightMagics(Magics):
     def mapcost(self, line: str, cell: str | None = None) -> None:
         """Measures a map; the documentation that users see is made from the parser, below."""
         parser = map_parser()
-        given = parser.parse_args(_words(line))
+        given = parser.parse_args(words("mapcost", line))
         if given.help:
             print(parser.format_help())  # noqa: T201 - what was asked for
             return
-        from tfinsight.cell import MapChoice, named_workload, run_and_understand
+        from tfinsight.map_cell import MapChoice, named_workload, run_and_understand
 
         _line_names(given, cell)
         choice = MapChoice(given.fn, given.over, given.call, given.batched, given.also or ())
         options = map_options(vars(given))
         namespace = self.shell.user_ns
-        with _usage_errors():
+        with _usage_errors("mapcost"):
             _check_before(options, choice)
             if cell is None:
                 workload = named_workload(namespace, choice)
             else:
-                parsed = self._cell(line, cell)
+                parsed = self._cell("mapcost", line, cell)
                 with self._shown_from(parsed.filename):
                     workload = run_and_understand(parsed, namespace, choice)
-        self._measure(workload, options, given)
+        from tfinsight.api import measure_map
+
+        self._measure("mapcost", functools.partial(measure_map, workload, options), given)
+
+    @no_var_expand
+    @line_cell_magic
+    def graphcompare(self, line: str, cell: str | None = None) -> None:
+        """Compares executions; the documentation that users see is made from the parser, below."""
+        parser = graph_parser()
+        expression = ""
+        if cell is None:
+            line, expression = split_expression(line, GRAPH_OPTIONS)
+        given = parser.parse_args(words("graphcompare", line))
+        if given.help:
+            print(parser.format_help())  # noqa: T201 - what was asked for
+            return
+        if given.names:
+            raise UsageError(
+                f"%%graphcompare: unexpected `{given.names[0]}`; options come before the expression"
+            )
+        if cell is None and not expression:
+            raise UsageError(
+                "%graphcompare: expected an expression, as in: %graphcompare step(x, y)"
+            )
+        from tfinsight.api import measure_graph
+        from tfinsight.graph_cell import run_and_split
+        from tfinsight.strategies.graph_rows import check_names
+
+        options = graph_options(vars(given))
+        with _usage_errors("graphcompare"):
+            check_names(options.strategies, options.baseline, options.also, options.mixed)
+            text = f"{expression};" if cell is None else cell
+            parsed = self._cell("graphcompare", line, text)
+            with self._shown_from(parsed.filename):
+                workload = run_and_split(parsed, self.shell.user_ns, options.also)
+        self._measure("graphcompare", functools.partial(measure_graph, workload, options), given)
 
     @line_magic
     def tfinsight(self, line: str) -> Report | None:
@@ -109,7 +103,9 @@ class TfinsightMagics(Magics):
         wanted = line.strip()
         if wanted == "last":
             if self.last is None:
-                raise UsageError("%tfinsight last: there is no report yet; run a %%mapcost cell")
+                raise UsageError(
+                    "%tfinsight last: there is no report yet; run a cell under %%mapcost or %%graphcompare"
+                )
             return self.last
         if wanted == "env":
             from tfinsight.api import current_environment
@@ -123,13 +119,15 @@ class TfinsightMagics(Magics):
         """Gives the environment back as it was once TensorFlow has created its devices."""
         self.coverage.settle()
 
-    def _measure(self, workload: Any, options: Any, given: argparse.Namespace) -> None:
-        from tfinsight.api import MeasurementError, MeasurementInterrupted, measure_map
+    def _measure(
+        self, magic: str, measure: Callable[[Any], Report], given: argparse.Namespace
+    ) -> None:
+        from tfinsight.api import MeasurementError, MeasurementInterrupted
 
         progress = self._progress(given.quiet)
         try:
-            with _usage_errors():
-                report = measure_map(workload, options, progress)
+            with _usage_errors(magic):
+                report = measure(progress)
         except MeasurementInterrupted as stopped:
             self._show(stopped.report, progress, given)
             text = f"KeyboardInterrupt: {stopped}"
@@ -179,12 +177,12 @@ class TfinsightMagics(Magics):
                 _show_as(error, functools.partial(shown, type(error), error, trace, tb_offset=0))
             raise
 
-    def _cell(self, line: str, text: str) -> Any:
+    def _cell(self, magic: str, line: str, text: str) -> Any:
         """Registers the cell's source in the shell's cache, line numbers as in the notebook."""
         from tfinsight.cell import Cell
 
         compiler = self.shell.compile
-        code = f"# %%mapcost {line}\n" + self.shell.transform_cell(text)
+        code = f"# %%{magic} {line}\n" + self.shell.transform_cell(text)
         filename = compiler.cache(code, self.shell.execution_count, raw_code=code)
         tree = self.shell.transform_ast(compiler.ast_parse(code, filename))
         return Cell(
@@ -192,18 +190,14 @@ class TfinsightMagics(Magics):
             filename=filename,
             tree=tree,
             compile_tree=lambda tree, name, mode: compile(tree, name, mode, compiler.flags),
+            register=lambda text: str(compiler.cache(text, self.shell.execution_count, text)),
+            source=code,
             shows_last=not DisplayHook.semicolon_at_end_of_expression(text),
         )
 
 
 TfinsightMagics.mapcost.__doc__ = map_parser().format_help()
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError as error:
-        raise UsageError(f"%%mapcost: {error} in: {line}") from None
+TfinsightMagics.graphcompare.__doc__ = graph_parser().format_help()
 
 
 def _line_names(given: argparse.Namespace, cell: str | None) -> None:
@@ -232,13 +226,13 @@ def _check_before(options: Any, choice: Any) -> None:
 
 
 @contextlib.contextmanager
-def _usage_errors() -> Iterator[None]:
+def _usage_errors(magic: str) -> Iterator[None]:
     from tfinsight.errors import WorkloadError
 
     try:
         yield
     except WorkloadError as error:
-        raise UsageError(f"%%mapcost: {error}") from None
+        raise UsageError(f"%%{magic}: {error}") from None
 
 
 def _show_as(error: BaseException, lines: Callable[[], list[str]]) -> None:
@@ -262,15 +256,22 @@ def _frames_from(trace: types.TracebackType | None, filename: str) -> types.Trac
 
 
 def completions(_: Any, event: Any) -> Sequence[str]:
-    """Returns what can follow in a line that begins with the magic."""
+    """Returns what can follow in a line that begins with a magic."""
     from tfinsight.strategies import EXECUTIONS, GRID
+    from tfinsight.strategies.graph_rows import MIXED_DTYPES, graph_rows
 
+    of_graphs = "graphcompare" in event.line.split(maxsplit=1)[0]
     previous = event.line[: len(event.line) - len(event.symbol)].split()[-1:]
     if previous and previous[0] in ("-s", "--strategies", "--baseline"):
+        if of_graphs:
+            return [*(row.id for row in graph_rows((), None, "fit")), "as-written"]
         mappings = dict.fromkeys(row.mapping for row in GRID)
         return [*(row.id for row in GRID), *mappings, *EXECUTIONS, "as-written"]
+    if previous and previous[0] == "--mixed":
+        return list(MIXED_DTYPES)
     if event.symbol.startswith("-"):
-        return [flag for option in MAP_OPTIONS for flag in option.flags if flag.startswith("--")]
+        options = GRAPH_OPTIONS if of_graphs else MAP_OPTIONS
+        return [flag for option in options for flag in option.flags if flag.startswith("--")]
     return []  # the notebook's own names are completed by IPython
 
 
@@ -292,8 +293,9 @@ def unregister(shell: InteractiveShell) -> None:
     """Takes the magics out of a shell."""
     manager = shell.magics_manager
     magics = manager.registry.pop(TfinsightMagics.__name__, None)
-    for kind, name in (("cell", "mapcost"), ("line", "mapcost"), ("line", "tfinsight")):
-        manager.magics[kind].pop(name, None)
+    for kind in ("cell", "line"):
+        for name in ("mapcost", "graphcompare", "tfinsight"):
+            manager.magics[kind].pop(name, None)
     for key in COMPLETED:
         shell.strdispatchers["complete_command"].strs.pop(key, None)
     if magics is not None:

@@ -1,4 +1,4 @@
-"""The options of `%%mapcost`, `%mapcost` and `mapcost(...)`: one table for all three forms."""
+"""The options of the magics and of the functions: a table for each, the same for all its forms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tfinsight.records import MapOptions
+from tfinsight.records import GraphOptions, MapOptions
 
 
 class Option(NamedTuple):
@@ -96,6 +96,34 @@ def parse_path(text: str) -> str:
     return str(text)
 
 
+def parse_mixed(text: str) -> str:
+    """Reads a dtype of mixed precision.
+
+    Raises:
+        ValueError: neither `bfloat16` nor `float16`.
+    """
+    if text not in ("bfloat16", "float16"):
+        raise ValueError(f"expected bfloat16 or float16, not `{text}`")
+    return text
+
+
+_SHARED: tuple[Option, ...] = (
+    Option(
+        ("--budget",),
+        "seconds for everything after the cell's own run; default: 10",
+        "SECONDS",
+        parse_budget,
+    ),
+    Option(
+        ("--memory-limit",),
+        "leave out what would need more, such as 512MiB; default: 80 %% of what is free",
+        "SIZE",
+        parse_size,
+    ),
+    Option(("-o", "--output"), "assign the report to this name", "NAME", forms=("magic",)),
+    Option(("-q", "--quiet"), "show no report and no progress"),
+    Option(("--save",), "save the report to a .json or .html file", "PATH", parse_path),
+)
 MAP_OPTIONS: tuple[Option, ...] = (
     Option(("-f", "--fn"), "the function of one element", "FUNCTION", forms=("magic",)),
     Option(("-x", "--over"), "the elements to map it over", "ELEMENTS", forms=("magic",)),
@@ -121,21 +149,32 @@ MAP_OPTIONS: tuple[Option, ...] = (
         "NAMES",
         parse_names,
     ),
+    *_SHARED,
+)
+
+GRAPH_OPTIONS: tuple[Option, ...] = (
     Option(
-        ("--budget",),
-        "seconds for everything after the cell's own run; default: 10",
-        "SECONDS",
-        parse_budget,
+        ("-s", "--strategies"),
+        "rows to run (eager, graph, graph-no-grappler, xla), separated by commas; default: all",
+        "NAMES",
+        parse_names,
     ),
+    Option(("--baseline",), "the row that speed-ups refer to; default: the reference", "STRATEGY"),
     Option(
-        ("--memory-limit",),
-        "leave out what would need more, such as 512MiB; default: 80 %% of what is free",
-        "SIZE",
-        parse_size,
+        ("--also",),
+        "your own functions of the same inputs, measured and checked beside the others",
+        "NAMES",
+        parse_names,
     ),
-    Option(("-o", "--output"), "assign the report to this name", "NAME", forms=("magic",)),
-    Option(("-q", "--quiet"), "show no report and no progress"),
-    Option(("--save",), "save the report to a .json or .html file", "PATH", parse_path),
+    Option(("--grad",), "measure forward and backward of code that takes no gradient itself"),
+    Option(
+        ("--mixed",),
+        "try mixed precision, too: bfloat16 or float16",
+        "DTYPE",
+        parse_mixed,
+    ),
+    Option(("--passes",), "measure what each pass of the graph optimizer does alone"),
+    *_SHARED,
 )
 
 
@@ -149,5 +188,20 @@ def map_options(given: dict[str, Any]) -> MapOptions:
         also=values.get("also", ()),
         call=values.get("call"),
         budget_s=values.get("budget", MapOptions().budget_s),
+        memory_limit_bytes=values.get("memory_limit"),
+    )
+
+
+def graph_options(given: dict[str, Any]) -> GraphOptions:
+    """Builds the options' record from values by name; `None` stands for the default."""
+    values = {name: value for name, value in given.items() if value is not None}
+    return GraphOptions(
+        strategies=values.get("strategies", ()),
+        baseline=values.get("baseline"),
+        also=values.get("also", ()),
+        grad=bool(values.get("grad", False)),
+        mixed=values.get("mixed"),
+        passes=bool(values.get("passes", False)),
+        budget_s=values.get("budget", GraphOptions().budget_s),
         memory_limit_bytes=values.get("memory_limit"),
     )

@@ -10,7 +10,8 @@ import contextlib
 import gc
 import importlib
 import random
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -62,9 +63,33 @@ NAMES: dict[str, PrivateName] = {
     "XSpace": PrivateName(
         "tensorflow.tsl.profiler.protobuf.xplane_pb2", "XSpace",
         "reading the trace that tf.profiler writes"),
+    "HloProto": PrivateName(
+        "tensorflow.compiler.xla.service.hlo_pb2", "HloProto",
+        "reading the programs that XLA compiled, which a trace holds"),
+    "PrimitiveType": PrivateName(
+        "tensorflow.compiler.xla.xla_data_pb2", "PrimitiveType",
+        "knowing how many bytes the values of such a program take"),
+    "flops_registry": PrivateName(
+        "tensorflow.python.profiler.internal.flops_registry", "ops",
+        "counting floating-point operations; most counts are registered when it is imported"),
+    "node_statistics": PrivateName(
+        "tensorflow.python.framework.ops", "get_stats_for_node_def",
+        "counting floating-point operations by TensorFlow's own registry"),
+    "silent_deprecations": PrivateName(
+        "tensorflow.python.util.deprecation", "silence",
+        "keeping that registry from telling the user that it is old"),
     "running_profiler": PrivateName(
         "tensorflow.python.profiler.profiler_v2", "_profiler",
         "knowing whether a profiler session of the user's is running, without disturbing it"),
+    "EagerTensor": PrivateName(
+        "tensorflow.python.framework.ops", "_EagerTensorBase",
+        "counting where values are handed from TensorFlow to Python"),
+    "autograph_convert": PrivateName(
+        "tensorflow.python.autograph.impl.api", "_convert_actual",
+        "knowing which functions AutoGraph converts and which it can't"),
+    "Trackable": PrivateName(
+        "tensorflow.python.trackable.base", "Trackable",
+        "telling objects with a state (variables, layers, optimizers, datasets) from values"),
     "context_safe": PrivateName(
         "tensorflow.python.eager.context", "context_safe",
         "knowing whether the devices exist; allocator_switch asks it only if it is loaded already"),
@@ -202,3 +227,137 @@ def restart_op_seeds(seed: int) -> None:
 def device_scope() -> str:
     """Returns the name of the device scope that eager ops are placed by, or an empty string."""
     return str(resolve("context")().device_name or "")
+
+
+def optimizer_options() -> dict[str, Any]:
+    """Returns the options of TensorFlow's graph optimizer that are set; others have their defaults."""
+    return dict(resolve("context")()._optimizer_experimental_options)
+
+
+def set_optimizer_options(options: Mapping[str, Any]) -> None:
+    """Sets the options of the graph optimizer to these alone.
+
+    `tf.config.optimizer.set_experimental_options` can add to them, but never takes one back.
+    """
+    context = resolve("context")()
+    if context._optimizer_experimental_options == dict(options):
+        return
+    context._optimizer_experimental_options = dict(options)
+    context._thread_local_data.function_call_options = None
+
+
+def concrete_functions(function: Any) -> tuple[Any, ...]:
+    """Returns the concrete functions of a `tf.function`, without tracing a new one."""
+    return tuple(function._list_all_concrete_functions())
+
+
+@contextlib.contextmanager
+def called_functions() -> Iterator[list[Any]]:
+    """Collects the `tf.function`s that are called until the block ends, outermost calls only."""
+    function_class = resolve("Function")
+    original = function_class.__call__
+    called: list[Any] = []
+    inside = 0
+
+    def watched(function: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal inside
+        if not inside and not any(function is known for known in called):
+            called.append(function)
+        inside += 1
+        try:
+            return original(function, *args, **kwargs)
+        finally:
+            inside -= 1
+
+    function_class.__call__ = watched
+    try:
+        yield called
+    finally:
+        function_class.__call__ = original
+
+
+@contextlib.contextmanager
+def created_variables() -> Iterator[set[int]]:
+    """Collects the ids of the variables that are made until the block ends; it keeps them alive."""
+    variable_class = resolve("BaseResourceVariable")
+    original = variable_class.__init__
+    ids: set[int] = set()
+
+    def watched(variable: Any, *args: Any, **kwargs: Any) -> None:
+        ids.add(id(variable))
+        original(variable, *args, **kwargs)
+
+    variable_class.__init__ = watched
+    try:
+        yield ids
+    finally:
+        variable_class.__init__ = original
+
+
+# How a value is handed from TensorFlow to Python, and what a reader calls it.
+_HOST_READS = {
+    "numpy": ".numpy()",
+    "__array__": "conversion to a NumPy array",
+    "__float__": "float()",
+    "__int__": "int()",
+    "__bool__": "a condition of Python's",
+    "__index__": "an index of Python's",
+    "__format__": "a formatted string",
+    "__str__": "a printed string",
+    "__repr__": "a printed string",
+}
+
+
+@contextlib.contextmanager
+def watched_host_reads(seen: Callable[[str, FrameType], None]) -> Iterator[None]:
+    """Tells `seen` of each value that Python reads from a tensor, with the frame that reads it."""
+    tensor_class = resolve("EagerTensor")
+    originals = {name: tensor_class.__dict__[name] for name in _HOST_READS}
+    inside = False
+
+    def watching(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            nonlocal inside
+            if inside:  # one way of reading is made of others
+                return original(tensor, *args, **kwargs)
+            inside = True
+            try:
+                seen(_HOST_READS[name], sys._getframe(1))
+                return original(tensor, *args, **kwargs)
+            finally:
+                inside = False
+
+        return watched
+
+    for name, original in originals.items():
+        setattr(tensor_class, name, watching(name, original))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(tensor_class, name, original)
+
+
+@contextlib.contextmanager
+def autograph_conversions() -> Iterator[list[tuple[str, str]]]:
+    """Collects the functions that AutoGraph converts until the block ends, each with its problem."""
+    original = resolve("autograph_convert")
+    found: list[tuple[str, str]] = []
+
+    def watched(entity: Any, context: Any) -> Any:
+        name = getattr(entity, "__qualname__", str(entity))
+        try:
+            converted = original(entity, context)
+        except Exception as error:
+            found.append((name, f"{type(error).__name__}: {error}"))
+            raise
+        found.append((name, ""))
+        return converted
+
+    with replaced("autograph_convert", watched):
+        yield found
+
+
+def function_graph(graph: Any, name: str) -> Any:
+    """Returns the graph of a function in the library of `graph`, with shapes as traced."""
+    return graph._get_function(name).graph

@@ -1,13 +1,20 @@
 """Findings: what the figures of a report mean, as claims with evidence, advice and code to paste.
 
 A finding is a pure function of the record. To add one, write it in the file of its theme and put it
-in `FINDINGS`.
+in the table of the reports that it belongs to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from tfinsight.findings.compiler import (
+    backward_keeps,
+    constant_folding,
+    new_shape_costs,
+    operator_fusion,
+    xla_drops_assertions,
+)
 from tfinsight.findings.compiling import (
     host_callback,
     never_pays_off,
@@ -15,6 +22,7 @@ from tfinsight.findings.compiling import (
     xla_slower,
     xla_unsupported,
 )
+from tfinsight.findings.eager import eager_overhead, host_synchronization, near_ceiling
 from tfinsight.findings.machine import captured_warnings, noisy_machine
 from tfinsight.findings.mapping import (
     batched_differs,
@@ -32,12 +40,12 @@ from tfinsight.findings.tracing import (
     python_side_effect,
     retracing,
 )
-from tfinsight.records import Finding, MapCost, Severity
+from tfinsight.records import Comparison, Finding, GraphCompare, MapCost, Severity
 
 _SEVERITIES: tuple[Severity, ...] = ("warning", "advice", "info")
 
 # The claims, the more important first among those of one severity.
-FINDINGS: tuple[Callable[[MapCost], Finding | None], ...] = (
+MAP_FINDINGS: tuple[Callable[[MapCost], Finding | None], ...] = (
     different_result,  # executions or mappings that disagree with the reference
     not_repeatable,  # what the plain run changed for good
     autograph_failed,  # Python control flow that could not become a graph
@@ -64,13 +72,42 @@ FINDINGS: tuple[Callable[[MapCost], Finding | None], ...] = (
 )
 
 
-def find(record: MapCost) -> tuple[Finding, ...]:
+GRAPH_FINDINGS: tuple[Callable[[GraphCompare], Finding | None], ...] = (
+    different_result,
+    not_repeatable,
+    autograph_failed,
+    python_side_effect,
+    xla_drops_assertions,  # checks that a compiled function leaves out
+    recompiles_per_value,
+    retracing,
+    eager_overhead,  # starting ops from Python, or waiting for it, takes the time
+    host_synchronization,  # values read by Python in each run
+    host_callback,
+    baked_constant,
+    new_shape_costs,  # another shape is traced and compiled again
+    backward_keeps,  # what the backward pass holds in memory
+    operator_fusion,  # ops that became one kernel
+    constant_folding,  # what was computed once
+    xla_unsupported,
+    xla_slower,
+    never_pays_off,
+    near_ceiling,  # nothing left to gain here
+    nondeterministic,
+    noisy_machine,
+    captured_warnings,
+)
+
+
+def find(record: Comparison) -> tuple[Finding, ...]:
     """Returns all findings of a record: warnings, then advice, then information.
 
-    The record's own `findings` and `verdict` are not looked at, so it may be unfinished. Of a map
-    over no elements nothing is claimed.
+    The record's own `findings` are not looked at, and of its `verdict` only what is recommended, so
+    it may be unfinished. Of a map over no elements nothing is claimed.
     """
-    if record.workload.element_count == 0:
-        return ()
-    found = [finding for claim in FINDINGS if (finding := claim(record)) is not None]
-    return tuple(sorted(found, key=lambda finding: _SEVERITIES.index(finding.severity)))
+    found: list[Finding | None] = []
+    if isinstance(record, MapCost) and record.workload.element_count:
+        found = [claim(record) for claim in MAP_FINDINGS]
+    elif isinstance(record, GraphCompare):
+        found = [claim(record) for claim in GRAPH_FINDINGS]
+    claims = [finding for finding in found if finding is not None]
+    return tuple(sorted(claims, key=lambda finding: _SEVERITIES.index(finding.severity)))

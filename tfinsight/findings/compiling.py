@@ -16,7 +16,7 @@ from tfinsight.findings.rows import (
     time_evidence,
     unique,
 )
-from tfinsight.records import Evidence, Finding, MapCost, Run
+from tfinsight.records import Comparison, Evidence, Finding, MapCost, Run
 
 TF_FUNCTION = "https://www.tensorflow.org/api_docs/python/tf/function"
 FUNCTION_GUIDE = "https://www.tensorflow.org/guide/function"
@@ -32,7 +32,7 @@ _REFUSED = re.compile(
 )
 
 
-def host_callback(record: MapCost) -> Finding | None:
+def host_callback(record: Comparison) -> Finding | None:
     """The function calls back into Python, which holds up everything else."""
     ops = ops_in_graphs(record, lambda graph: graph.host_callbacks)
     if not ops:
@@ -41,16 +41,18 @@ def host_callback(record: MapCost) -> Finding | None:
     return Finding(
         code="host_callback",
         severity="advice",
-        title="The function calls back into Python for every element",
+        title="The function calls back into Python for every element"
+        if isinstance(record, MapCost)
+        else "The code calls back into Python from inside the graph",
         evidence=tuple(Evidence("op that runs Python", op) for op in ops),
-        advice="Python code runs for one element at a time, XLA cannot compile it, and it cannot "
+        advice="Python code runs for one call at a time, XLA cannot compile it, and it cannot "
         "be saved with a model. Look for TensorFlow ops that do the same.",
         link=NUMPY_FUNCTION,
         strategies=ids(rows),
     )
 
 
-def xla_unsupported(record: MapCost) -> Finding | None:
+def xla_unsupported(record: Comparison) -> Finding | None:
     """XLA refused ops of the function."""
     refused = [
         (run, run.failure.message)
@@ -78,7 +80,7 @@ def xla_unsupported(record: MapCost) -> Finding | None:
     )
 
 
-def xla_slower(record: MapCost) -> Finding | None:
+def xla_slower(record: Comparison) -> Finding | None:
     """The compiled form takes longer than the plain graph."""
     slower = [
         (run, plain)
@@ -99,7 +101,9 @@ def xla_slower(record: MapCost) -> Finding | None:
     return Finding(
         code="xla_slower",
         severity="info",
-        title="Compiling with XLA makes some forms slower here",
+        title="Compiling with XLA makes this slower here"
+        if len(slower) == 1
+        else "Compiling with XLA makes some forms slower here",
         evidence=tuple(evidence),
         advice="On a CPU, TensorFlow's own kernels can beat compiled ones, and they use several "
         "cores more often. Stay with a plain tf.function unless the memory saved is worth it.",
@@ -108,9 +112,9 @@ def xla_slower(record: MapCost) -> Finding | None:
     )
 
 
-def _slower_than_graph(record: MapCost, run: Run) -> Run | None:
+def _slower_than_graph(record: Comparison, run: Run) -> Run | None:
     """Returns the plain graph's row of the same mapping if it is clearly faster."""
-    plain = record.run(f"{run.mapping}/graph")
+    plain = record.run(run.strategy.replace("xla", "graph"))
     times = ratio(run, plain)
     if plain is None or not is_ok(plain) or times is None or times < SLOWER_RATIO:
         return None
@@ -119,7 +123,7 @@ def _slower_than_graph(record: MapCost, run: Run) -> Run | None:
     return None if low is not None and high is not None and low <= high else plain
 
 
-def recompiles_per_value(record: MapCost) -> Finding | None:
+def recompiles_per_value(record: Comparison) -> Finding | None:
     """XLA compiles anew for other values of the same shape, without a new trace."""
     rows = [
         (run, again.compiles_per_new_value)
@@ -150,7 +154,7 @@ def recompiles_per_value(record: MapCost) -> Finding | None:
     )
 
 
-def never_pays_off(record: MapCost) -> Finding | None:
+def never_pays_off(record: Comparison) -> Finding | None:
     """Compiled forms that no number of calls makes cheaper than the baseline."""
     baseline = record.run(record.baseline)
     if baseline is None or median_s(baseline) is None:

@@ -15,7 +15,7 @@ from tfinsight.findings.mapping import (
 )
 from tfinsight.findings.rows import first_line, ids
 from tfinsight.findings.tracing import AUTOGRAPH_LOG, RETRACE_LOG, autograph_failed, retracing
-from tfinsight.records import Evidence, Finding, LogLine, MapCost
+from tfinsight.records import Comparison, Evidence, Finding, LogLine, MapCost
 
 # Quiet machines stay under a tenth; a shared one may show a quarter in a row or two.
 NOISY_SPREAD, NOISY_ROWS = 0.25, 0.5
@@ -23,10 +23,12 @@ SPREAD_SAMPLES = 3
 LINES_SHOWN = 10
 
 # Messages that a finding tells of in its own words, and that finding.
-EXPLAINED: tuple[tuple[re.Pattern[str], Callable[[MapCost], Finding | None]], ...] = (
+EXPLAINED_OF_MAPS: tuple[tuple[re.Pattern[str], Callable[[MapCost], Finding | None]], ...] = (
     (PARALLEL_ITERATIONS_LOG, map_fn_runs_serially),
     (FALLBACK_LOG, pfor_fallback),
     (PFOR_RETRACE_LOG, eager_vectorized_map_retraces),
+)
+EXPLAINED: tuple[tuple[re.Pattern[str], Callable[[Comparison], Finding | None]], ...] = (
     (RETRACE_LOG, retracing),
     (AUTOGRAPH_LOG, autograph_failed),
 )
@@ -38,7 +40,7 @@ _STAMP = re.compile(r"^[\d-]{10} [\d:.]+: ([EFW]) |^([EFW])\d{4} [\d:.]+ +\d+ ")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def noisy_machine(record: MapCost) -> Finding | None:
+def noisy_machine(record: Comparison) -> Finding | None:
     """Times of one and the same row vary so much that close rows can't be told apart."""
     spreads = {
         run.strategy: run.timing.spread
@@ -67,7 +69,7 @@ def noisy_machine(record: MapCost) -> Finding | None:
     )
 
 
-def captured_warnings(record: MapCost) -> Finding | None:
+def captured_warnings(record: Comparison) -> Finding | None:
     """Warnings that were kept out of the notebook and that no other finding explains."""
     left = [line for line in record.logs if not _is_explained(line, record)]
     if not left:
@@ -92,13 +94,19 @@ def captured_warnings(record: MapCost) -> Finding | None:
     )
 
 
-def _is_explained(line: LogLine, record: MapCost) -> bool:
+def _is_explained(line: LogLine, record: Comparison) -> bool:
     if line.source == "output":
         return True  # printed by the user's own code: no warning
     if line.source == "native":
         run = record.run(line.strategy)
         # A row that failed gives the same error as its reason.
         if _INFORMATION.match(line.message) or (run is not None and run.status == "failed"):
+            return True
+    if isinstance(record, MapCost):
+        of_maps = any(
+            p.search(line.message) and finding(record) for p, finding in EXPLAINED_OF_MAPS
+        )
+        if of_maps:
             return True
     return any(p.search(line.message) and finding(record) for p, finding in EXPLAINED)
 

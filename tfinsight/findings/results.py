@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from tfinsight.findings.mapping import different_batched
 from tfinsight.findings.rows import draws_random_numbers, ids, ops_in_graphs
-from tfinsight.records import AS_WRITTEN, Evidence, Finding, MapCost, Run
+from tfinsight.records import AS_WRITTEN, Comparison, Evidence, Finding, MapCost, Run
 
 RANDOM_GUIDE = "https://www.tensorflow.org/guide/random_numbers"
 FUNCTION_GUIDE = "https://www.tensorflow.org/guide/function"
 
+_OWN_NUMBERS = (
+    "Check that each element still gets numbers of its own where the function is called on the "
+    "whole batch. "
+)
 # An error this many times smaller than another's is nearer the truth and not nearer by chance.
 NEARER = 2.0
 
 
-def different_result(record: MapCost) -> Finding | None:
+def different_result(record: Comparison) -> Finding | None:
     """Rows whose result is not the reference's, other than a batched form that can't be right."""
     if draws_random_numbers(record):
         return None
-    batched = different_batched(record)
+    batched = different_batched(record) if isinstance(record, MapCost) else ()
     rows = [run for run in record.runs if run.status == "different" and run not in batched]
     if not rows:
         return None
@@ -56,7 +60,7 @@ def _nearer(own: float, other: float, run: Run, reference: str) -> str:
     return reference if other * NEARER <= own else "neither clearly"
 
 
-def nondeterministic(record: MapCost) -> Finding | None:
+def nondeterministic(record: Comparison) -> Finding | None:
     """Results differ from run to run by design, so rows are compared by shape alone."""
     if not draws_random_numbers(record):
         return None
@@ -69,16 +73,16 @@ def nondeterministic(record: MapCost) -> Finding | None:
         if ops
         else "Results differ from run to run",
         evidence=tuple(Evidence("random op", op) for op in ops),
-        advice="Results were compared by shape and type only. Check that each element still gets "
-        "numbers of its own where the function is called on the whole batch. For numbers that do "
-        "not depend on how the code is run, use tf.random.stateless_normal and its like with a "
-        "seed for each element.",
+        advice="Results were compared by shape and type only. "
+        + (_OWN_NUMBERS if isinstance(record, MapCost) else "")
+        + "For numbers that do not depend on how the code is run, use tf.random.stateless_normal "
+        "and its like with seeds of your own.",
         link=RANDOM_GUIDE,
         strategies=ids(rows),
     )
 
 
-def not_repeatable(record: MapCost) -> Finding | None:
+def not_repeatable(record: Comparison) -> Finding | None:
     """The plain run changed something that can't be put back."""
     if not record.not_repeatable:
         return None
@@ -87,7 +91,7 @@ def not_repeatable(record: MapCost) -> Finding | None:
         severity="warning",
         title="Running the cell changes something that cannot be put back",
         evidence=tuple(Evidence("changed for good", what) for what in record.not_repeatable),
-        advice="It ran once, and that run is the row as written; the other rows were traced but "
-        "not run. To compare them, read the data in an earlier cell and map over what was read.",
+        advice="It ran once, and that run is the row as written; nothing else was run. To compare "
+        "ways of running it, move what can't be repeated to an earlier cell.",
         strategies=(AS_WRITTEN,),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from tfinsight.records import AS_WRITTEN, Evidence, GraphFacts, MapCost, Run
+from tfinsight.records import AS_WRITTEN, Comparison, Evidence, GraphFacts, MapCost, Run
 
 
 def median_s(run: Run | None) -> float | None:
@@ -18,7 +18,7 @@ def is_ok(run: Run | None) -> bool:
     return run is not None and run.status == "ok"
 
 
-def ok_runs(record: MapCost, *mappings: str) -> tuple[Run, ...]:
+def ok_runs(record: Comparison, *mappings: str) -> tuple[Run, ...]:
     """Returns the rows of these mappings (of all, where none is given) whose status is `ok`."""
     return tuple(
         run for run in record.runs if is_ok(run) and (not mappings or run.mapping in mappings)
@@ -43,7 +43,7 @@ def fastest(runs: Iterable[Run]) -> Run | None:
     return min(timed, key=lambda pair: pair[0])[1] if timed else None
 
 
-def graphs(record: MapCost) -> Iterator[tuple[Run, GraphFacts]]:
+def graphs(record: Comparison) -> Iterator[tuple[Run, GraphFacts]]:
     """Yields the rows that have facts of a traced graph, with them."""
     for run in record.runs:
         if run.graph is not None:
@@ -51,18 +51,18 @@ def graphs(record: MapCost) -> Iterator[tuple[Run, GraphFacts]]:
 
 
 def ops_in_graphs(
-    record: MapCost, ops_of: Callable[[GraphFacts], tuple[str, ...]]
+    record: Comparison, ops_of: Callable[[GraphFacts], tuple[str, ...]]
 ) -> tuple[str, ...]:
     """Returns the kinds of op that `ops_of` picks from any row's graph, each once."""
     return unique(op for _, graph in graphs(record) for op in ops_of(graph))
 
 
-def ops_in_logs(record: MapCost, pattern: re.Pattern[str]) -> tuple[str, ...]:
+def ops_in_logs(record: Comparison, pattern: re.Pattern[str]) -> tuple[str, ...]:
     """Returns what the pattern's group matches in the logged messages, each once."""
     return unique(op for line in record.logs for op in pattern.findall(line.message))
 
 
-def logged(record: MapCost, pattern: re.Pattern[str]) -> bool:
+def logged(record: Comparison, pattern: re.Pattern[str]) -> bool:
     """Returns whether a logged message matches the pattern."""
     return any(pattern.search(line.message) for line in record.logs)
 
@@ -92,7 +92,7 @@ def ratio(slow: Run | None, fast: Run | None) -> float | None:
     return slow_s / fast_s if slow_s is not None and fast_s else None
 
 
-def draws_random_numbers(record: MapCost) -> bool:
+def draws_random_numbers(record: Comparison) -> bool:
     """Returns whether the results differ from run to run by design, as far as the record shows."""
     return any(graph.random_ops for _, graph in graphs(record)) or any(
         run.agreement is not None and run.agreement.verdict == "shape-only" for run in record.runs

@@ -6,7 +6,7 @@ import re
 
 from tfinsight.findings.mapping import eager_vectorized_map_retraces
 from tfinsight.findings.rows import first_line, graphs, ids, logged, unique
-from tfinsight.records import Evidence, Finding, LogLine, MapCost
+from tfinsight.records import Comparison, Evidence, Finding, LogLine, MapCost
 
 FUNCTION_GUIDE = "https://www.tensorflow.org/guide/function"
 TF_FUNCTION = "https://www.tensorflow.org/api_docs/python/tf/function"
@@ -19,11 +19,13 @@ AUTOGRAPH_LOG = re.compile(r"AutoGraph could not transform (.+?) and will run it
 _AUTOGRAPH_FAILURE = re.compile(r"your source code may not be visible to AutoGraph")
 _CAUSE = re.compile(r"Cause: (.+)")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+# A row is traced once, and once more where it does not take arrays as inputs.
+_TRACES = 2
 
 
-def retracing(record: MapCost) -> Finding | None:
+def retracing(record: Comparison) -> Finding | None:
     """Later calls with the same arguments are traced again."""
-    known = eager_vectorized_map_retraces(record)
+    known = eager_vectorized_map_retraces(record) if isinstance(record, MapCost) else None
     rows = [
         (run, run.recompilation.traces_per_call)
         for run in record.runs
@@ -52,7 +54,7 @@ def retracing(record: MapCost) -> Finding | None:
     )
 
 
-def baked_constant(record: MapCost) -> Finding | None:
+def baked_constant(record: Comparison) -> Finding | None:
     """A large array that the function closes over became a constant of its graph."""
     found = next(
         ((run, g) for run, g in graphs(record) if g.largest_constant_bytes >= BAKED_BYTES), None
@@ -75,14 +77,15 @@ def baked_constant(record: MapCost) -> Finding | None:
     )
 
 
-def python_side_effect(record: MapCost) -> Finding | None:
+def python_side_effect(record: Comparison) -> Finding | None:
     """Python code in the function runs while it is traced, and not for each element."""
     compiled = {
         run.strategy
         for run in record.runs
         if run.execution != "eager" or run.mapping in ("vectorized_map", "chunked", "dataset")
     }
-    count = record.workload.element_count
+    # Printed in each call (by tf.print), or for each element, it is no side effect of tracing.
+    count = record.workload.element_count if isinstance(record, MapCost) else _TRACES + 1
     lines = [
         line
         for line in record.logs
@@ -102,7 +105,8 @@ def python_side_effect(record: MapCost) -> Finding | None:
             *(Evidence("changed while tracing only", name) for name in changed),
         ),
         advice="print, append and counters are Python: a graph runs without them. Use tf.print and "
-        "tf.Variable for what must happen for each element.",
+        "tf.Variable for what must happen "
+        + ("for each element." if isinstance(record, MapCost) else "in each call."),
         link=FUNCTION_GUIDE,
         strategies=unique(line.strategy for line in lines),
     )
@@ -113,7 +117,7 @@ def _printed(line: LogLine) -> Evidence:
     return Evidence(f"{line.strategy} printed “{text}”", line.count, "count")
 
 
-def autograph_failed(record: MapCost) -> Finding | None:
+def autograph_failed(record: Comparison) -> Finding | None:
     """AutoGraph could not turn Python's `if`, `for` or `while` of the function into graph ops."""
     warned = [line for line in record.logs if AUTOGRAPH_LOG.search(line.message)]
     failed = [

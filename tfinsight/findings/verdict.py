@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from tfinsight.findings.compiler import drops_checks
 from tfinsight.findings.rows import draws_random_numbers, ids, median_s, ok_runs
-from tfinsight.records import AS_WRITTEN, Execution, MapCost, Run, Verdict
+from tfinsight.records import AS_WRITTEN, Comparison, Execution, GraphCompare, MapCost, Run, Verdict
 
 # Of rows that are equally fast and lean, the one that is simplest to write and to live with.
 MAPPINGS = (AS_WRITTEN, "batched", "vectorized_map", "map_fn", "chunked", "dataset", "loop")
+ROWS = (AS_WRITTEN, "graph", "eager", "xla", "steps-per-execution")
 EXECUTIONS: tuple[Execution, ...] = ("graph", "eager", "xla")
 
 # Allocators round up to chunks: figures this near to each other are the same.
 SAME_SHARE, SAME_BYTES = 0.01, 4096
 
 
-def verdict(record: MapCost, memory_limit_bytes: int | None) -> Verdict:
+def verdict(record: Comparison, memory_limit_bytes: int | None) -> Verdict:
     """Says which rows are fastest and leanest, and which one to use.
 
     Only rows with status `ok` and a steady time are ranked; a row that was timed on changing values
@@ -24,15 +26,18 @@ def verdict(record: MapCost, memory_limit_bytes: int | None) -> Verdict:
 
     Recommended is, of the rows within the memory limit (an unknown peak counts as within), the
     fastest; of those that tie with it the leanest; of those that tie there too the simplest for
-    the user: the cell as written first, then by `MAPPINGS` and `EXECUTIONS`. A function that draws
-    random numbers and was never meant for batches may draw the same numbers for all elements, which
-    no comparison can show: `batched` is then not recommended unless the user named the function.
+    the user: the cell as written first, then by `MAPPINGS` and `EXECUTIONS`, or by `ROWS`. A
+    function that draws random numbers and was never meant for batches may draw the same numbers
+    for all elements, which no comparison can show: `batched` is then not recommended unless the
+    user named the function.
+    Nor is what computes with fewer digits, or what leaves out the code's assertions.
 
     Args:
         record: the rows; its own verdict is not looked at.
         memory_limit_bytes: most peak memory that a recommended row may have; `None` for no limit.
     """
-    rows = [] if record.workload.element_count == 0 else _ranked(record)
+    nothing = isinstance(record, MapCost) and record.workload.element_count == 0
+    rows = [] if nothing else _ranked(record)
     if not rows:
         return Verdict()
     fastest = _fastest(rows)
@@ -48,7 +53,7 @@ def verdict(record: MapCost, memory_limit_bytes: int | None) -> Verdict:
     )
 
 
-def _ranked(record: MapCost) -> list[Run]:
+def _ranked(record: Comparison) -> list[Run]:
     return [run for run in ok_runs(record) if median_s(run) is not None]
 
 
@@ -88,18 +93,26 @@ def _leanest(rows: Sequence[Run]) -> list[Run]:
     return [run for run in rows if (peak := _peak(run)) is not None and peak <= most]
 
 
-def _may_be_used(run: Run, record: MapCost, memory_limit_bytes: int | None) -> bool:
+def _may_be_used(run: Run, record: Comparison, memory_limit_bytes: int | None) -> bool:
     peak = _peak(run)
     if memory_limit_bytes is not None and peak is not None and peak > memory_limit_bytes:
         return False
+    if isinstance(record, GraphCompare):
+        return not (_is_less_precise(run) or (run.execution == "xla" and drops_checks(record)))
+    assert isinstance(record, MapCost)
     unsure = run.mapping == "batched" and not record.workload.batched
     return not (unsure and draws_random_numbers(record))
 
 
+def _is_less_precise(run: Run) -> bool:
+    return run.strategy.endswith(("-bfloat16", "-float16"))
+
+
 def _simplicity(run: Run) -> tuple[int, int]:
     """Returns a key that is the smaller, the simpler the row; the user's own variants come last."""
-    mapping = MAPPINGS.index(run.mapping) if run.mapping in MAPPINGS else len(MAPPINGS)
-    return mapping, EXECUTIONS.index(run.execution)
+    order, name = (MAPPINGS, run.mapping) if run.mapping else (ROWS, run.strategy)
+    place = order.index(name) if name in order else len(order)
+    return place, EXECUTIONS.index(run.execution)
 
 
 def _seconds(run: Run) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,54 +32,115 @@ TOLERANCES: dict[str, Tolerance] = {
 EXACT = Tolerance(0.0, 0.0)
 
 
+# A gradient that is 0 but for rounding (of a bias before a normalization, say) is blown up by
+# optimizers that divide by its size. An update under this share of the largest is taken for such.
+ROUNDING_SHARE = 1e-2
+# So many units in the last place of a variable can be lost by adding an update to it.
+LOST_UNITS = 4
+
+
+class Change(NamedTuple):
+    """A variable's value before and after a call."""
+
+    name: str
+    before: Any
+    after: Any
+    trainable: bool = True
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one call left behind: its result, and the values of the variables that it may change.
 
     Attributes:
         result: structure of tensors.
-        variables: value of each variable after the call, with its value before.
+        variables: the variables that it may change.
     """
 
     result: Any
-    variables: tuple[tuple[str, Any, Any], ...] = ()
+    variables: tuple[Change, ...] = ()
 
 
-def compare(reference: Outcome, other: Outcome, random: bool = False) -> Agreement:
+def compare(
+    reference: Outcome,
+    other: Outcome,
+    random: bool = False,
+    tolerances: Mapping[str, Tolerance] | None = None,
+) -> Agreement:
     """Compares `other` with `reference`.
 
     Args:
         reference: outcome of the reference run.
         other: outcome of the strategy.
         random: results differ by design, so only structure, dtype and shape are compared.
+        tolerances: others than those of `TOLERANCES`, by dtype.
     """
+    allowed = {**TOLERANCES, **(tolerances or {})}
     problem, pairs = _paired(reference.result, other.result)
     if problem:
         return Agreement("different", detail=problem)
     if random:
         return Agreement("shape-only", detail="random streams differ; shapes and dtypes agree")
-    agreement = _values(pairs)
+    agreement = _values(pairs, allowed)
     if agreement.verdict == "different":
         return agreement
-    for name, before, after, other_after in _changed_pairs(reference, other):
-        # A variable's update is compared, since its value alone would hide a wrong small step.
-        update = _values(
-            [(f"the update of variable `{name}`", after - before, other_after - before)]
-        )
-        if update.verdict == "different":
-            return update
-    return agreement
+    return _updates(reference, other, allowed) or agreement
 
 
-def _changed_pairs(reference: Outcome, other: Outcome) -> list[tuple[str, Any, Any, Any]]:
-    pairs = zip(reference.variables, other.variables, strict=True)
-    numbers = [(name, before, after, last) for (name, before, after), (_, _, last) in pairs]
-    return [
-        (name, *(np.asarray(value).astype(_wide(value)) for value in values))  # type: ignore[misc]
-        for name, *values in numbers
-        if np.asarray(values[0]).dtype.kind in "fiucb"
-        or "float" in str(np.asarray(values[0]).dtype)
+def _updates(
+    reference: Outcome, other: Outcome, tolerances: Mapping[str, Tolerance]
+) -> Agreement | None:
+    """Returns how variables differ after the call, `None` where they agree.
+
+    The update of a variable is compared, since its value alone would hide a wrong small step. An
+    update that is tiny beside those of other variables may be nothing but rounding; it is measured
+    by theirs.
+    """
+    pairs = [
+        (change, last.after)
+        for change, last in zip(reference.variables, other.variables, strict=True)
+        if _is_number(change.before)
     ]
+    largest = {
+        kind: max((_size_of_update(c) for c, _ in pairs if c.trainable is kind), default=0.0)
+        for kind in (True, False)
+    }
+    for change, after in pairs:
+        dtype = str(np.asarray(change.before).dtype)
+        tolerance = tolerances.get(dtype, EXACT)
+        before, mine, theirs = (_widened(v) for v in (change.before, change.after, after))
+        slack = np.zeros(np.shape(before))
+        if dtype in tolerances:
+            slack = LOST_UNITS * _unit(dtype) * np.maximum(np.abs(before), np.abs(mine))
+            if _size_of_update(change) < ROUNDING_SHARE * largest[change.trainable]:
+                slack = slack + ROUNDING_SHARE * largest[change.trainable]
+        name = f"the update of variable `{change.name}`"
+        found = _compare_arrays(name, mine - before, theirs - before, tolerance, slack)
+        if found.verdict == "different":
+            return found
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    dtype = np.asarray(value).dtype
+    return dtype.kind in "fiucb" or "float" in str(dtype)
+
+
+def _size_of_update(change: Change) -> float:
+    if str(np.asarray(change.before).dtype) not in TOLERANCES:
+        return 0.0
+    difference = np.abs(_widened(change.after) - _widened(change.before))
+    return float(np.max(difference, initial=0.0))
+
+
+def _unit(dtype: str) -> float:
+    """Returns the distance of 1.0 to the next number of a floating-point dtype."""
+    digits = {"float16": 10, "bfloat16": 7, "float32": 23, "complex64": 23}
+    return float(2.0 ** -digits.get(dtype, 52))
+
+
+def _widened(value: Any) -> Any:
+    return np.asarray(value).astype(_wide(value))
 
 
 def _wide(value: Any) -> Any:
@@ -140,10 +201,13 @@ def _shape_of(structure: Any) -> str:
     return str(tf.nest.map_structure(lambda leaf: list(getattr(leaf, "shape", ())), structure))
 
 
-def _values(pairs: Sequence[tuple[str, Any, Any]]) -> Agreement:
+def _values(
+    pairs: Sequence[tuple[str, Any, Any]], tolerances: Mapping[str, Tolerance]
+) -> Agreement:
     worst = Agreement("equal", max_abs=0.0, max_rel=0.0)
     for name, reference, other in pairs:
-        found = _compare_arrays(name, reference, other)
+        tolerance = tolerances.get(str(reference.dtype), EXACT)
+        found = _compare_arrays(name, reference, other, tolerance)
         if found.verdict == "different":
             return found
         if (found.max_abs or 0.0) > (worst.max_abs or 0.0):
@@ -151,10 +215,11 @@ def _values(pairs: Sequence[tuple[str, Any, Any]]) -> Agreement:
     return worst
 
 
-def _compare_arrays(name: str, reference: Any, other: Any) -> Agreement:
+def _compare_arrays(
+    name: str, reference: Any, other: Any, tolerance: Tolerance, slack: Any = 0.0
+) -> Agreement:
     if reference.dtype.kind in "OSUiub":
         return _compare_exactly(name, reference, other)
-    tolerance = TOLERANCES.get(str(reference.dtype), EXACT)
     a, b = reference.astype(_wide(reference)), other.astype(_wide(other))
     with np.errstate(all="ignore"):
         same = (a == b) | (np.isnan(a) & np.isnan(b))
@@ -163,7 +228,7 @@ def _compare_arrays(name: str, reference: Any, other: Any) -> Agreement:
         difference = np.where(same, 0.0, np.abs(a - b))
         finite = np.abs(a[np.isfinite(a)])
         scale = float(finite.max()) if finite.size else 0.0
-        allowed = tolerance.relative * np.abs(a) + tolerance.absolute * scale
+        allowed = tolerance.relative * np.abs(a) + tolerance.absolute * scale + slack
         good = same | (difference <= allowed)
         max_abs = float(np.max(difference))
         max_rel = max_abs / scale if scale else float("inf")

@@ -84,6 +84,8 @@ def _traced_pass(measurement: Measurement, rows: list[Row]) -> None:
     try:
         with trace_file.record() as recorder:
             for done, (name, (call, _)) in enumerate(traced.items()):
+                if call is None:
+                    continue
                 measurement.progress.update("memory", name, len(rows) + done, 2 * len(rows))
                 measurement.mark(name)
                 measurement.prepare(measurement.rows[name])
@@ -93,7 +95,9 @@ def _traced_pass(measurement: Measurement, rows: list[Row]) -> None:
         measurement.notes.append(f"{error} So there is no timeline and no list of live tensors.")
         return
     for row in rows:
-        window = recorder.trace.windows[row.strategy.id]
+        window = recorder.trace.windows.get(row.strategy.id)
+        if window is None:
+            continue
         count = traced[row.strategy.id][1]
         row.window = window
         row.ops = trace_file.op_profile(window, measurement.elements if count is None else count)

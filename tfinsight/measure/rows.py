@@ -66,6 +66,9 @@ class Row:
     graph: GraphFacts | None = None
     first_call_s: float | None = None
     trace_s: float | None = None
+    optimize_s: float | None = None
+    compile_s: float | None = None
+    cores_used: float | None = None
     estimate_s: float | None = None
     traces_per_call: float | None = None
     compiles_per_new_value: int | None = None
@@ -145,12 +148,13 @@ class Row:
         if self.first_call_s is None:
             return None
         steady, comparison = self.steady, self.comparison
-        compile_s = None
-        if steady is not None and self.trace_s is not None:
+        compile_s = self.compile_s
+        if compile_s is None and steady is not None and self.trace_s is not None:
             compile_s = max(0.0, self.first_call_s - self.trace_s - steady.median_s)
         return Timing(
             first_call_s=self.first_call_s,
             trace_s=self.trace_s,
+            optimize_s=self.optimize_s,
             compile_s=compile_s,
             median_s=None if steady is None else steady.median_s,
             low_s=None if steady is None else steady.low_s,
@@ -163,4 +167,5 @@ class Row:
             speedup_high=None if comparison is None else comparison.speedup_high,
             ties_with_fastest=comparison is not None and comparison.ties_with_fastest,
             changing_values=bool(self.new_value_calls),
+            cores_used=self.cores_used,
         )

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from tfinsight import captured_output, state
 from tfinsight.measure import memory
-from tfinsight.measure.agreement import Outcome
+from tfinsight.measure.agreement import Change, Outcome
 from tfinsight.measure.environment import environment, measured_device
 from tfinsight.measure.preflight import MEMORY_SHARE, Limits, available_memory_bytes
 from tfinsight.measure.rows import AnyStrategy, Row
@@ -54,6 +54,7 @@ class Measurement:
         reference: id of the row that results are compared with.
         baseline: id of the row that speed-ups refer to.
         limits: seconds and bytes that one call may need.
+        not_repeatable: what the plain run changed for good, as far as the snapshot can't tell.
         elements: of one call; 1 where nothing is mapped.
         outcome: the reference's outcome while rows are compared with it.
         snapshot: the state that every call starts from and the notebook ends in.
@@ -71,6 +72,7 @@ class Measurement:
         self.reference = ""
         self.baseline = ""
         self.elements = 1
+        self.not_repeatable: tuple[str, ...] = ()
         self.outcome: Outcome | None = None
         self.changing: tuple[Any, ...] = ()
         self.python_random = False
@@ -100,13 +102,18 @@ class Measurement:
         """Returns the row's call on other values of the same shapes, or `None` if there are none."""
         raise NotImplementedError
 
-    def traceable(self, row: Row, most_events: int) -> tuple[Callable[[], Any], int | None]:
+    def traceable(self, row: Row, most_events: int) -> tuple[Callable[[], Any] | None, int | None]:
         """Returns a call whose trace stays small enough to be read.
 
         Returns:
-            the call, and its number of elements where it is of fewer than all, else `None`.
+            the call, `None` where there is none; and its number of elements where it is of fewer
+            than all, else `None`.
         """
         raise NotImplementedError
+
+    def result_of(self, result: Any) -> Any:
+        """Returns what a call returned in the form in which results are compared."""
+        return result
 
     def float64_result(self) -> Any:
         """Returns the result of a run in float64; `None` where the code doesn't take it."""
@@ -206,9 +213,12 @@ class Measurement:
         with self.user_time():
             peak = self.peak_of(timed, 1)
         after = [variable.numpy() for variable in changing]
-        names = [variable.name for variable in changing]
         self.restore_all()
-        outcome = Outcome(result, tuple(zip(names, before, after, strict=True)))
+        variables = tuple(
+            Change(variable.name, old, new, bool(variable.trainable))
+            for variable, old, new in zip(changing, before, after, strict=True)
+        )
+        outcome = Outcome(self.result_of(result), variables)
         return Called(outcome, seconds, peak)
 
     def peak_of(self, call: Callable[[], Any], calls: int) -> memory.Peak | None:
@@ -232,7 +242,7 @@ class Measurement:
             "stages": tuple(self._stages),
             "interrupted": interrupted,
             "notes": tuple(self.notes),
-            "not_repeatable": self.snapshot.not_repeatable,
+            "not_repeatable": self.not_repeatable or self.snapshot.not_repeatable,
             "changed_objects": tuple(dict.fromkeys(self.snapshot.changed_objects)),
         }
 

@@ -36,6 +36,7 @@ def steady_state(measurement: Measurement) -> None:
         deadline=time.perf_counter()
         + min(SHARE_OF_LEFT * left, SHARE_OF_BUDGET * measurement.budget_s),
         clock=time.perf_counter,
+        processor_clock=time.process_time,
         synchronize=_synchronizer(),
         on_round=lambda done, total: measurement.progress.update(
             "timing", "all strategies in turn", done, total
@@ -47,6 +48,8 @@ def steady_state(measurement: Measurement) -> None:
         measurement.add_user_seconds(timing.user_seconds)
         results = timing.results()
         comparisons = compare(results, baseline, ranked)
+        for name, cores in timing.cores_used().items():
+            rows[name].cores_used = cores
         for name, result in results.items():
             rows[name].steady, rows[name].comparison = result, comparisons[name]
         for name, error in timing.failures:

@@ -76,6 +76,8 @@ class _Track:
     discards: bool = False
     prepare_s: float = 0.0
     calls: int = 0
+    wall_s: float = 0.0
+    processor_s: float = 0.0
     samples: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -126,6 +128,7 @@ class InterleavedTiming:
             needs waiting for.
         seed: of the order within rounds; the global random state is never touched.
         on_round: is told after each round how many are done and how many are planned so far.
+        processor_clock: seconds of processor time of the whole process, rising; or `None`.
     """
 
     def __init__(
@@ -139,6 +142,7 @@ class InterleavedTiming:
         synchronize: Callable[[], None],
         seed: int = 0,
         on_round: Callable[[int, int], None] | None = None,
+        processor_clock: Callable[[], float] | None = None,
     ) -> None:
         self._tracks = {c.id: _Track(c, c.estimate_s) for c in contenders}
         self._baseline_id = baseline_id
@@ -148,6 +152,7 @@ class InterleavedTiming:
         self._synchronize = synchronize
         self._random = random.Random(seed)
         self._on_round = on_round
+        self._processor_clock = processor_clock or (lambda: 0.0)
         self._target_s = BLOCK_S
         self._user_s = 0.0
         self._failures: list[tuple[str, Exception]] = []
@@ -167,6 +172,14 @@ class InterleavedTiming:
         return {
             name: steady_state(name, track.samples, track.calls, track.contender.estimate_s)
             for name, track in self._tracks.items()
+        }
+
+    def cores_used(self) -> dict[str, float]:
+        """Returns processor time over wall time of each contender's calls, as far as measured."""
+        return {
+            name: track.processor_s / track.wall_s
+            for name, track in self._tracks.items()
+            if track.wall_s and track.processor_s
         }
 
     def run(self) -> None:
@@ -248,11 +261,15 @@ class InterleavedTiming:
             if discards:
                 call()
             self._synchronize()
+            processor_began = self._processor_clock()
             started = self._clock()
             for _ in range(calls):
                 call()
             self._synchronize()
-            return self._clock() - started
+            seconds = self._clock() - started
+            track.wall_s += seconds
+            track.processor_s += self._processor_clock() - processor_began
+            return seconds
         finally:
             if collecting:
                 gc.enable()

@@ -27,6 +27,9 @@ class CellFacts:
         with_gradient: a gradient is taken, by the cell itself or by `--grad`.
         entry: the Keras method that the cell calls, such as `fit`; `None` for other cells.
         functions: functions under `tf.function` that the cell calls.
+        as_function: the measured statements as text of a function; empty where there is none.
+        call: how that function, or the user's own, is called.
+        models: how the cell names the Keras models that it runs.
     """
 
     name: str
@@ -42,6 +45,9 @@ class CellFacts:
     with_gradient: bool = False
     entry: str | None = None
     functions: tuple[str, ...] = ()
+    as_function: str = ""
+    call: str = ""
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from tfinsight.state.process import deferred_interrupts, preserved
+from tfinsight.state.process import deferred_interrupts, preserved, reseed
 from tfinsight.state.snapshot import Snapshot, take
 
-__all__ = ["Snapshot", "deferred_interrupts", "preserved", "take"]
+__all__ = ["Snapshot", "deferred_interrupts", "preserved", "reseed", "take"]

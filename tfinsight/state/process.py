@@ -33,6 +33,7 @@ _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
         tf.config.experimental.tensor_float_32_execution_enabled,
         tf.config.experimental.enable_tensor_float_32_execution,
     ),
+    (tensorflow_private.optimizer_options, tensorflow_private.set_optimizer_options),
     (os.getcwd, os.chdir),
     (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
 )
@@ -59,9 +60,9 @@ def preserved() -> Iterator[None]:
             undo.close()
 
 
-def reseed() -> None:
+def reseed(seed: int = MEASURING_SEED) -> None:
     """Starts TensorFlow's stream of op seeds anew, so that every call begins alike."""
-    tensorflow_private.restart_op_seeds(MEASURING_SEED)
+    tensorflow_private.restart_op_seeds(seed)
 
 
 @contextlib.contextmanager
