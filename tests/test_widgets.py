@@ -10,6 +10,7 @@ import time
 
 import ipywidgets
 import pytest
+import sample_graph_records
 from sample_records import full
 
 from tfinsight.render import widgets
@@ -53,13 +54,14 @@ def test_updates_are_seldom_enough_not_to_disturb(monkeypatch):
     assert 9 <= len(sent) <= 11
 
 
-def test_the_report_takes_the_place_of_the_progress():
+@pytest.mark.parametrize("make", [full, sample_graph_records.full], ids=["map", "graph"])
+def test_the_report_takes_the_place_of_the_progress(make):
     live = LiveReport()
     (line,) = live.children
-    live.show(full())
+    live.show(make())
     (report,) = live.children
     assert isinstance(report, ipywidgets.HTML)
-    assert report.value == render_html(full())
+    assert report.value == render_html(make())
     assert line.comm is None
     assert live.comm is not None
 

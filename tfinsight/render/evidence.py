@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfinsight.records import GraphCompare, GraphTensor
+from tfinsight.records import GraphCompare, GraphTensor, Grappler, Tracing, XlaProgram
 from tfinsight.render import numbers
 from tfinsight.render.tables import Head, Section, Table
 from tfinsight.render.wording_graph import flows
@@ -28,28 +28,9 @@ def tensor_table(caption: str, tensors: Sequence[GraphTensor]) -> Table:
 
 def stages(record: GraphCompare) -> Section:
     """Returns the ways from Python to kernels, with counts at each step."""
-    compiled, said = record.compiled, []
-    if compiled.tracing is not None:
-        tracing = compiled.tracing
-        said.append(
-            f"Tracing runs the Python code once and writes down its ops. "
-            f"{numbers.count(tracing.placed)} of {numbers.many(tracing.op_count, 'op')} come from a "
-            f"line of the cell; {numbers.many(tracing.function_count, 'function')} in the graph."
-        )
-    if compiled.grappler is not None:
-        said.append("Grappler rewrites that graph before it runs.")
-    if compiled.xla is not None:
-        said.append("XLA compiles the graph as traced to kernels; it leaves Grappler out.")
-    kinds = compiled.tracing.kinds if compiled.tracing else {}
-    tables = (
-        Table(
-            "Ops as traced, by kind",
-            (Head("op", "code"), Head("count", "figure")),
-            tuple((kind, numbers.count(many)) for kind, many in kinds.items()),
-        ),
-        _counts(record),
-    )
-    return Section("From Python to kernels", tuple(said), flows(record), tables)
+    compiled = record.compiled
+    said = (_traced(compiled.tracing), _optimized(compiled.grappler), _compiled(compiled.xla))
+    return Section("From Python to kernels", said, flows(record))
 
 
 def folded(record: GraphCompare) -> Section:
@@ -118,31 +99,40 @@ def passes(record: GraphCompare) -> Section:
     return Section("Grappler's passes", (said,), (), (table,))
 
 
-def _counts(record: GraphCompare) -> Table:
-    """Returns the counts of Grappler and the buffers of XLA's program."""
-    rows: list[tuple[str, str]] = []
-    grappler, xla = record.compiled.grappler, record.compiled.xla
-    if grappler is not None:
-        counts = (
-            ("Grappler: nodes before", grappler.nodes_before),
-            ("Grappler: nodes after", grappler.nodes_after),
-            ("Grappler: folded", grappler.folded_count),
-            ("Grappler: removed otherwise", grappler.removed_count),
-            ("Grappler: added", grappler.added_count),
-            ("Grappler: reading other inputs", grappler.moved_count),
-        )
-        rows += [(name, numbers.count(value)) for name, value in counts]
-    if xla is not None:
-        buffers = (
-            ("arguments", xla.argument_bytes),
-            ("results", xla.output_bytes),
-            ("temporary results", xla.temporary_bytes),
-            ("constants", xla.constant_bytes),
-        )
-        rows.append(("XLA: inputs of the program", numbers.count(xla.parameters)))
-        rows += [(f"XLA: buffers of {name}", numbers.size(value)) for name, value in buffers]
-    name = f" ({xla.name})" if xla is not None and xla.name else ""
-    return Table(f"Counts{name}", (Head("what"), Head("how many", "figure")), tuple(rows))
+def _traced(tracing: Tracing | None) -> str:
+    if tracing is None:
+        return ""
+    said = (
+        "Tracing runs the Python code once and writes down its ops: "
+        f"{numbers.many(tracing.op_count, 'op')}, {numbers.count(tracing.placed)} of them from a line "
+        f"of the cell, in a graph with {numbers.many(tracing.function_count, 'function')} of its own"
+    )
+    kinds = ", ".join(f"{numbers.count(many)} {kind}" for kind, many in tracing.kinds.items())
+    return f"{said}. By kind: {kinds}." if kinds else f"{said}."
+
+
+def _optimized(grappler: Grappler | None) -> str:
+    if grappler is None:
+        return ""
+    return (
+        f"Grappler rewrites that graph before it runs: of {numbers.many(grappler.nodes_before, 'node')}, "
+        f"called functions inlined, {numbers.count(grappler.folded_count)} were folded and "
+        f"{numbers.count(grappler.removed_count)} removed otherwise, "
+        f"{numbers.count(grappler.added_count)} were added, {numbers.count(grappler.moved_count)} read "
+        f"other inputs; {numbers.count(grappler.nodes_after)} are left."
+    )
+
+
+def _compiled(xla: XlaProgram | None) -> str:
+    if xla is None:
+        return ""
+    name = f" `{xla.name}`" if xla.name else ""
+    return (
+        f"XLA compiles the graph as traced, without Grappler. Its program{name} has "
+        f"{numbers.many(xla.parameters, 'input')} and plans buffers of {numbers.size(xla.argument_bytes)} "
+        f"for them, {numbers.size(xla.output_bytes)} for results, {numbers.size(xla.temporary_bytes)} "
+        f"for temporary results and {numbers.size(xla.constant_bytes)} for constants."
+    )
 
 
 def _worth_of_folding(record: GraphCompare) -> str:

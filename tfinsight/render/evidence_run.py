@@ -37,7 +37,7 @@ def _drawn(*sections: Section) -> tuple[Section, ...]:
 
 def _backward(record: GraphCompare) -> Section:
     backward = record.compiled.backward
-    if backward is None:
+    if backward is None or not backward.backward_ops:
         return Section("The backward pass")
     said = (
         f"The gradient adds {numbers.many(backward.backward_ops, 'op')} to "
@@ -90,7 +90,7 @@ def _new_shapes(record: GraphCompare) -> Section:
         Head("first call", "figure"),
         Head("traces", "figure"),
         Head("relaxed", "figure"),
-        Head("what helps"),
+        Head("remedy or reason"),
     )
     table = Table(
         "New traces for another shape; relaxed: with `reduce_retracing=True`, after two shapes",
@@ -176,7 +176,9 @@ def _platform_words(platform: Platform) -> list[str]:
 
 def _rates(record: GraphCompare, platform: Platform) -> Table:
     """Returns operations and bytes a second of each row beside what this machine reaches."""
-    rows = []
+    ceilings = platform.peak_flops_s, platform.peak_bytes_s
+    best = ("this machine, at best", *_rate_cells(platform, *ceilings))
+    rows = [best] if any(ceilings) else []
     for run in record.runs:
         median = run.timing.median_s if run.timing is not None else None
         if run.status not in ("ok", "different") or not median:
@@ -184,9 +186,6 @@ def _rates(record: GraphCompare, platform: Platform) -> Table:
         flops_s = None if platform.flops is None else platform.flops / median
         bytes_s = None if platform.moved_bytes is None else platform.moved_bytes / median
         rows.append((run.strategy, *_rate_cells(platform, flops_s, bytes_s)))
-    ceilings = platform.peak_flops_s, platform.peak_bytes_s
-    if any(ceiling is not None for ceiling in ceilings):
-        rows.append(("this machine, at best", *_rate_cells(platform, *ceilings)))
     known = platform.flops is not None or platform.moved_bytes is not None
     heads = ("operations", "of the best", "bytes moved", "of the best")
     return Table(

@@ -14,11 +14,11 @@ from tfinsight.render.wording_graph import first_call_parts, line_words
 _COLUMNS = (
     "time",
     "speed-up",
+    "result",
     "peak memory",
     "first call",
     "pays off",
-    "cores used",
-    "result",
+    "cores",
 )
 _CELL_TITLE = "The cell, line by line"
 
@@ -55,32 +55,35 @@ def compiled(record: GraphCompare) -> str:
 def _row(record: GraphCompare, run: Run, heat: int | None) -> str:
     timing, memory = run.timing, run.memory
     name = f'<tr><th scope="row">{mark(record, run)}{escape(run.strategy)}</th>'
-    result = f"<td>{escape(wording.row_result(record, run))}</td></tr>"
+    result = escape(wording.row_result(record, run))
     if run.status not in ("ok", "different") or timing is None:
-        return name + '<td class="tfi-unranked"></td>' * (len(_COLUMNS) - 1) + result
+        before, after = "<td></td>" * 2, "<td></td>" * (len(_COLUMNS) - 3)
+        return f'{name}{before}<td class="tfi-unranked">{result}</td>{after}</tr>'
+    return (
+        f"{name}{_time(record, run, timing, heat)}<td>{_speed_up(timing)}</td><td>{result}</td>"
+        f"<td>{numbers.size(memory.peak_bytes if memory else None)}</td><td>{_first_call(timing)}</td>"
+        f'<td class="tfi-words">{wording.break_even(record, run) or numbers.NONE}</td>'
+        f"<td>{numbers.count(timing.cores_used)}</td></tr>"
+    )
+
+
+def _time(record: GraphCompare, run: Run, timing: Timing, heat: int | None) -> str:
     classes = [f"tfi-heat-{heat}"] if heat is not None else []
     classes += ["tfi-recommended"] if run.strategy == record.verdict.recommended else []
     classes += ["tfi-unranked"] if run.status == "different" else []
-    peak = None if memory is None else memory.peak_bytes
-    spread = numbers.interval(timing.speedup_low, timing.speedup_high)
-    cells = (
-        _small(numbers.ratio(timing.speedup), spread),
-        numbers.size(peak),
-        _first_call(timing),
-        wording.break_even(record, run) or numbers.NONE,
-        numbers.count(timing.cores_used),
-    )
-    time = f"<b>{numbers.seconds(timing.median_s)}</b>"
     start = f'<td class="{" ".join(classes)}">' if classes else "<td>"
-    return name + f"{start}{time}</td>" + "".join(f"<td>{cell}</td>" for cell in cells) + result
+    return f"{start}<b>{numbers.seconds(timing.median_s)}</b></td>"
+
+
+def _speed_up(timing: Timing) -> str:
+    spread = numbers.interval(timing.speedup_low, timing.speedup_high)
+    ratio = numbers.ratio(timing.speedup)
+    return f"{ratio}<br><small>{spread}</small>" if spread else ratio
 
 
 def _first_call(timing: Timing) -> str:
-    return _small(numbers.seconds(timing.first_call_s), ", ".join(first_call_parts(timing)))
-
-
-def _small(text: str, more: str) -> str:
-    return f"{text}<br><small>{more}</small>" if more else text
+    whole, parts = numbers.seconds(timing.first_call_s), ",<br>".join(first_call_parts(timing))
+    return f'{whole}<br><small class="tfi-parts">{parts}</small>' if parts else whole
 
 
 def _annotated(lines: tuple[LineFacts, ...]) -> str:

@@ -10,8 +10,10 @@ from tfinsight.render.text_parts import WIDTH, columns, cut, wrapped
 from tfinsight.render.wording_graph import line_words
 
 # The HTML form has all of them.
-ROWS_SHOWN = 8
+ROWS_SHOWN = 12
 NAME_WIDTH = 24
+# What stands to the left of the words under a line of the cell.
+BESIDE = "          | "
 # Marks a figure that optimizing and XLA share, as far as is known.
 _ABOUT = "~"
 
@@ -62,7 +64,7 @@ def _annotated(lines: tuple[LineFacts, ...]) -> list[str]:
         code = " ".join(line.text.splitlines())
         said.append(f"{numbers.line(line.number):>4} {once:4} | {code}".rstrip())
         words = "; ".join(part for part in (_told(line), *_shares(line)) if part)
-        said += [f"          | {text}" for text in wrapped(words, 0, 4, WIDTH - 11)]
+        said += [BESIDE + text for text in wrapped(words, 0, 4, WIDTH - len(BESIDE))]
     return said
 
 
@@ -105,5 +107,6 @@ def _table(table: Table) -> list[str]:
 
 
 def _as_sentence(heads: tuple[str, ...], cells: tuple[str, ...]) -> list[str]:
-    told = [f"{head} {cell}" for head, cell in zip(heads[1:], cells[1:], strict=True)]
+    pairs = zip(heads[1:], cells[1:], strict=True)
+    told = [f"{head} {cell}" for head, cell in pairs if cell != numbers.NONE]
     return wrapped(f"{cells[0]}: {', '.join(told)}", 4, 4)

@@ -18,6 +18,8 @@ _MARKS = {"warning": "!", "advice": ">", "info": "-"}
 
 def grid(record: Comparison, cores: bool = False) -> list[str]:
     """Returns a line for each row, with the cores that it used where `cores` says so."""
+    if not record.runs:
+        return []
     rows = [_cells(record, run, cores) for run in record.runs]
     more = ("cores",) if cores else ()
     head = ("", "strategy", "time", "speed-up", "95 %", "peak", *more, "result")

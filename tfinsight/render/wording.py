@@ -99,7 +99,7 @@ def break_even(record: Comparison, run: Run) -> str:
     if calls is None:
         known = run.timing.median_s is not None and baseline.timing.median_s is not None
         return "never" if known else ""
-    return "at once" if calls == 0 else f"after {numbers.count(calls)} calls"
+    return "at once" if calls == 0 else f"after {numbers.many(calls, 'call')}"
 
 
 def _nearer_truth(run: Run) -> str:

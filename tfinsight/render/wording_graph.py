@@ -23,11 +23,13 @@ def measured_sentences(record: GraphCompare) -> list[str]:
             f"NumPy arrays that stay as they are, as constants: {numbers.names(cell.captured)}."
         )
     if cell.variables:
-        said.append(f"One run changes the variables {numbers.names(cell.variables)}.")
+        said.append(f"Variables that one run changes: {numbers.names(cell.variables)}.")
     if record.changed_objects:
-        said.append(f"One run changes the Python objects {numbers.names(record.changed_objects)}.")
+        said.append(f"Python objects that it changes: {numbers.names(record.changed_objects)}.")
     if cell.functions:
-        said.append(f"It calls under `tf.function`: {numbers.names(cell.functions)}.")
+        said.append(
+            f"Functions under `tf.function` that it calls: {numbers.names(cell.functions)}."
+        )
     return [" ".join(sentence for sentence in said if sentence)]
 
 
@@ -80,9 +82,7 @@ def flows(record: GraphCompare) -> tuple[tuple[str, ...], ...]:
         said = [f"{numbers.count(grappler.folded_count)} folded"]
         said.append(f"{numbers.count(len(grappler.fused))} fused")
         nodes = f"{numbers.many(grappler.nodes_after, 'node')} after Grappler ({', '.join(said)})"
-        inlined = f"{numbers.many(grappler.nodes_before, 'node')} with called functions inlined"
-        same = tracing is not None and tracing.op_count == grappler.nodes_before
-        ways.append(("graph", *traced, *([] if same else [inlined]), nodes))
+        ways.append(("graph", *traced, nodes))
     elif tracing is not None:
         ways.append(("graph", *traced))
     if xla is not None:
@@ -96,12 +96,14 @@ def flows(record: GraphCompare) -> tuple[tuple[str, ...], ...]:
 def _lines_measured(record: GraphCompare) -> str:
     cell = record.cell
     if cell.measured_lines is not None:
-        what = f"{numbers.span(*cell.measured_lines)} of {one_line(cell.name) or 'the cell'}"
+        first, last = cell.measured_lines
+        what = f"{numbers.span(first, last)} of {one_line(cell.name) or 'the cell'}"
+        calls = "calls" if first == last else "call"
     else:
-        what = f"`{one_line(cell.name)}`"
+        what, calls = f"`{one_line(cell.name)}`", "calls"
     said = f"Measured: {what}"
     if cell.entry:
-        said += f", which calls the Keras method `{one_line(cell.entry)}`"
+        said += f", which {calls} the Keras method `{one_line(cell.entry)}`"
     if cell.with_gradient:
         said += ", forward and backward together"
     if record.options.mixed:
