@@ -90,7 +90,7 @@ def _new_shapes(record: GraphCompare) -> Section:
         Head("first call", "figure"),
         Head("traces", "figure"),
         Head("relaxed", "figure"),
-        Head("remedy or reason"),
+        Head("note"),
     )
     table = Table(
         "New traces for another shape; relaxed: with `reduce_retracing=True`, after two shapes",
