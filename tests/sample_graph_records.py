@@ -206,6 +206,7 @@ CELL = CellFacts(
     with_gradient=True,
     entry="fit",
     functions=("center",),
+    models=("net",),
 )
 FINDINGS = (
     Finding(

@@ -46,6 +46,7 @@ FACTS = {
     "variables": "Variables that one run changes: w and b",
     "objects": "Python objects that it changes: history",
     "functions": "Functions under tf.function that it calls: center",
+    "models": "Keras models that it runs: net.",
     "tracing": "54 ops, 50 of them from a line of the cell, in a graph with 2 functions",
     "kinds": "By kind: 14 Mul, 3 MatMul, 3 Sum.",
     "Grappler": "of 61 nodes, called functions inlined, 7 were folded and 23 removed otherwise, "

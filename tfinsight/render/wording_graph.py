@@ -30,6 +30,8 @@ def measured_sentences(record: GraphCompare) -> list[str]:
         said.append(
             f"Functions under `tf.function` that it calls: {numbers.names(cell.functions)}."
         )
+    if cell.models:
+        said.append(f"Keras models that it runs: {numbers.names(cell.models)}.")
     return [" ".join(sentence for sentence in said if sentence)]
 
 
