@@ -75,11 +75,11 @@ class CodeWorkload:
         places: where its source stands.
         plain_run_s: seconds of the plain run of what is measured; `None` if there was none.
         functions: functions under `tf.function` that the plain run called.
+        traces: how often each was traced in the plain run.
         obstacles: statements that can be run only once.
         entry: the Keras method that it calls, such as `fit`, or `None`.
         models: the Keras models that it is called on.
         variants: the user's own variants by name.
-        fixed: keyword arguments of the function forms.
     """
 
     function: Callable[..., Any]
@@ -91,6 +91,7 @@ class CodeWorkload:
     places: tuple[Place, ...] = ()
     plain_run_s: float | None = None
     functions: tuple[Any, ...] = ()
+    traces: tuple[int, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     entry: str | None = None
     models: tuple[Any, ...] = ()

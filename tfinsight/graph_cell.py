@@ -84,6 +84,7 @@ def run_and_split(cell: Cell, namespace: dict[str, Any], also: Sequence[str]) ->
         places=(place, Place(cell.filename, _LINES_OF_MAGIC)),
         plain_run_s=sum(run.seconds for run in measured),
         functions=plain.functions,
+        traces=plain.traces,
         obstacles=_obstacles(cell, measured),
         entry=entry,
         models=tuple(models.values()),

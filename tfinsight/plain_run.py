@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import io
 import os
 import sys
 import threading
@@ -75,10 +76,12 @@ class PlainRun:
     Attributes:
         statements: in order.
         functions: the functions under `tf.function` that it called.
+        traces: how often each of them was traced in it.
     """
 
     statements: list[StatementRun] = field(default_factory=list)
     functions: tuple[Any, ...] = ()
+    traces: tuple[int, ...] = ()
 
 
 def run_plainly(
@@ -108,7 +111,10 @@ def run_plainly(
             plain.statements.append(
                 StatementRun(node, before, seconds, makes, tuple(dict.fromkeys(effects)), value)
             )
-    plain.functions = tuple(functions)
+    plain.functions = tuple(function for function, _ in functions)
+    plain.traces = tuple(
+        function.experimental_get_tracing_count() - before for function, before in functions
+    )
     return plain
 
 
@@ -206,6 +212,8 @@ def _makes_state(
         return True
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return False
+    if isinstance(node, (ast.With, ast.For, ast.While)):
+        return False  # work, whatever files and iterators it names on the way
     known = {id(value) for value in before.values()}
     values = [after[name] for name in assigned_names(node) if name in after]
     return any(_is_new_state(v, known, created) for value in values for v in _parts(value))
@@ -218,7 +226,7 @@ def _is_new_state(value: Any, known: set[int], created: set[int]) -> bool:
     variable = value if isinstance(value, tf.Variable) else inner
     if isinstance(variable, tf.Variable):
         return id(variable) in created
-    moves_on = isinstance(value, Iterator)
+    moves_on = isinstance(value, Iterator) and not isinstance(value, io.IOBase)
     return moves_on or isinstance(value, resolve("Trackable"))
 
 

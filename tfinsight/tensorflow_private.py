@@ -252,17 +252,20 @@ def concrete_functions(function: Any) -> tuple[Any, ...]:
 
 
 @contextlib.contextmanager
-def called_functions() -> Iterator[list[Any]]:
-    """Collects the `tf.function`s that are called until the block ends, outermost calls only."""
+def called_functions() -> Iterator[list[tuple[Any, int]]]:
+    """Collects the `tf.function`s that are called until the block ends, outermost calls only.
+
+    Each comes with the number of times that it had been traced before.
+    """
     function_class = resolve("Function")
     original = function_class.__call__
-    called: list[Any] = []
+    called: list[tuple[Any, int]] = []
     inside = 0
 
     def watched(function: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal inside
-        if not inside and not any(function is known for known in called):
-            called.append(function)
+        if not inside and not any(function is known for known, _ in called):
+            called.append((function, function.experimental_get_tracing_count()))
         inside += 1
         try:
             return original(function, *args, **kwargs)

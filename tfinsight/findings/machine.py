@@ -15,7 +15,7 @@ from tfinsight.findings.mapping import (
 )
 from tfinsight.findings.rows import first_line, ids
 from tfinsight.findings.tracing import AUTOGRAPH_LOG, RETRACE_LOG, autograph_failed, retracing
-from tfinsight.records import Comparison, Evidence, Finding, LogLine, MapCost
+from tfinsight.records import Comparison, Evidence, Finding, GraphCompare, LogLine, MapCost
 
 # Quiet machines stay under a tenth; a shared one may show a quarter in a row or two.
 NOISY_SPREAD, NOISY_ROWS = 0.25, 0.5
@@ -108,6 +108,8 @@ def _is_explained(line: LogLine, record: Comparison) -> bool:
         )
         if of_maps:
             return True
+    if isinstance(record, GraphCompare) and RETRACE_LOG.search(line.message):
+        return True  # of the functions that measuring itself makes, or told of by `retracing`
     return any(p.search(line.message) and finding(record) for p, finding in EXPLAINED)
 
 

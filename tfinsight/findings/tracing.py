@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 
 from tfinsight.findings.mapping import eager_vectorized_map_retraces
-from tfinsight.findings.rows import first_line, graphs, ids, logged, unique
-from tfinsight.records import Comparison, Evidence, Finding, LogLine, MapCost
+from tfinsight.findings.rows import first_line, graphs, ids, unique
+from tfinsight.records import (
+    AS_WRITTEN,
+    Comparison,
+    Evidence,
+    Finding,
+    GraphCompare,
+    LogLine,
+    MapCost,
+)
 
 FUNCTION_GUIDE = "https://www.tensorflow.org/guide/function"
 TF_FUNCTION = "https://www.tensorflow.org/api_docs/python/tf/function"
@@ -33,18 +41,21 @@ def retracing(record: Comparison) -> Finding | None:
         and run.recompilation.traces_per_call > 0
         and not (known and run.strategy in known.strategies)
     ]
-    if not rows and not logged(record, RETRACE_LOG):
+    logs = [n for n in record.logs if RETRACE_LOG.search(n.message) and not _is_own(n, record)]
+    repeated = _traced_repeatedly(record)
+    if not rows and not logs and not repeated:
         return None
-    evidence = [Evidence(f"traces on each later call of {r.strategy}", n, "count") for r, n in rows]
+    evidence = [Evidence(f"traces of `{f}` in the cell's own run", n, "count") for f, n in repeated]
     evidence += [
-        Evidence("TensorFlow says", _ADDRESS.sub("", first_line(line.message)))
-        for line in record.logs
-        if RETRACE_LOG.search(line.message)
+        Evidence(f"traces on each later call of {r.strategy}", n, "count") for r, n in rows
+    ]
+    evidence += [
+        Evidence("TensorFlow says", _ADDRESS.sub("", first_line(line.message))) for line in logs
     ]
     return Finding(
         code="retracing",
         severity="warning",
-        title="A tf.function is traced again on later calls",
+        title="A tf.function is traced again and again",
         evidence=tuple(evidence),
         advice="Tracing costs far more than running. It is repeated if the tf.function is made "
         "anew in each call, or if it gets Python numbers or new shapes as arguments: make it once, "
@@ -52,6 +63,19 @@ def retracing(record: Comparison) -> Finding | None:
         link=FUNCTION_GUIDE,
         strategies=ids(run for run, _ in rows),
     )
+
+
+def _is_own(line: LogLine, record: Comparison) -> bool:
+    """Tells whether a message is of traces that measuring itself made."""
+    return isinstance(record, GraphCompare) and line.strategy != AS_WRITTEN
+
+
+def _traced_repeatedly(record: Comparison) -> list[tuple[str, int]]:
+    """Returns the functions that one run of the cell traced more than once."""
+    if not isinstance(record, GraphCompare):
+        return []
+    named = zip(record.cell.functions, record.cell.traces, strict=False)
+    return [(name, count) for name, count in named if count > 1]
 
 
 def baked_constant(record: Comparison) -> Finding | None:
@@ -82,7 +106,9 @@ def python_side_effect(record: Comparison) -> Finding | None:
     compiled = {
         run.strategy
         for run in record.runs
-        if run.execution != "eager" or run.mapping in ("vectorized_map", "chunked", "dataset")
+        if (run.execution != "eager" or run.mapping in ("vectorized_map", "chunked", "dataset"))
+        and run.strategy != AS_WRITTEN
+        and run.status in ("ok", "different")
     }
     # Printed in each call (by tf.print), or for each element, it is no side effect of tracing.
     count = record.workload.element_count if isinstance(record, MapCost) else _TRACES + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ DRAWN_WHILE_TRACING = (
     "every call"
 )
 OTHER_SEED = 0x5EED
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def graph_first_calls(measurement: GraphMeasurement) -> None:
@@ -85,8 +87,27 @@ def first_call(measurement: GraphMeasurement, row: Row) -> Outcome | None:
         _call_again(measurement, row, first)
         return first.outcome
     except Exception as error:
-        row.fail(stage, error)
+        row.fail(stage, error, _place(measurement, error))
         return None
+
+
+def _place(measurement: GraphMeasurement, error: BaseException) -> str:
+    """Returns the line of the cell that an error comes from, as written; empty if none is known.
+
+    AutoGraph and XLA tell it in the message; otherwise a frame of the traceback is in the source.
+    """
+    words = measurement.workload.words
+    lines = words.source.splitlines()
+    frames = [(m[1], int(m[2])) for m in _FRAME.finditer(str(error))]
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    offsets = {place.filename: place.offset for place in measurement.workload.places}
+    known = [line - offsets[name] for name, line in frames if name in offsets]
+    if not known or not 0 < known[-1] <= len(lines):
+        return ""
+    return f"line {known[-1]}, `{lines[known[-1] - 1].strip()}`"
 
 
 def _traced(measurement: GraphMeasurement, row: Row) -> tuple[BoundCall, Any]:

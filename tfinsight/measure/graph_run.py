@@ -209,6 +209,7 @@ class GraphMeasurement(Measurement):
             as_function=words.as_function,
             call=words.call,
             models=words.models,
+            traces=workload.traces,
             functions=tuple(getattr(f, "__name__", "function") for f in workload.functions),
         )
 

@@ -14,6 +14,7 @@ _CLUTTER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^Detected at node \S+ defined at .*\n", ""),
         (r"^\s*(?:The op is created at:|Stack trace for op definition:)\s*$", ""),
         (r"^\s*File \"?[^\n]*$", ""),
+        (r"\[_XlaMustCompile=[^\]]*\]", ""),
         (r"\{\{function_node [^}]*\}\}\s*", ""),
         (r"\s*\[\[.*?\]\]", ""),
         (r"(?<=\))\{\{node [^}]*\}\}", ""),

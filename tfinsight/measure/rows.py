@@ -116,9 +116,10 @@ class Row:
         """Takes the cell's own run as the only sample."""
         self.first_call_s, self.only_plain_run = seconds, True
 
-    def fail(self, stage: str, error: BaseException) -> None:
-        """Notes that the strategy can't run this workload."""
-        self.failure, self.call = Failure(stage, type(error).__name__, reason(error)), None
+    def fail(self, stage: str, error: BaseException, place: str = "") -> None:
+        """Notes that the strategy can't run this workload; `place` names the statement, if known."""
+        said = f"{place}: {reason(error)}" if place else reason(error)
+        self.failure, self.call = Failure(stage, type(error).__name__, said), None
 
     def finished(self, code: str) -> Run:
         """Returns the frozen row.

@@ -212,13 +212,15 @@ class Measurement:
 
         with self.user_time():
             peak = self.peak_of(timed, 1)
+        # A result may hold variables, whose values are those of before once they are put back.
+        result = self.result_of(result)
         after = [variable.numpy() for variable in changing]
         self.restore_all()
         variables = tuple(
             Change(variable.name, old, new, bool(variable.trainable))
             for variable, old, new in zip(changing, before, after, strict=True)
         )
-        outcome = Outcome(self.result_of(result), variables)
+        outcome = Outcome(result, variables)
         return Called(outcome, seconds, peak)
 
     def peak_of(self, call: Callable[[], Any], calls: int) -> memory.Peak | None:

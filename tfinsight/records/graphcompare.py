@@ -27,6 +27,7 @@ class CellFacts:
         with_gradient: a gradient is taken, by the cell itself or by `--grad`.
         entry: the Keras method that the cell calls, such as `fit`; `None` for other cells.
         functions: functions under `tf.function` that the cell calls.
+        traces: how often each of them was traced in the cell's own run.
         as_function: the measured statements as text of a function; empty where there is none.
         call: how that function, or the user's own, is called.
         models: how the cell names the Keras models that it runs.
@@ -45,6 +46,7 @@ class CellFacts:
     with_gradient: bool = False
     entry: str | None = None
     functions: tuple[str, ...] = ()
+    traces: tuple[int, ...] = ()
     as_function: str = ""
     call: str = ""
     models: tuple[str, ...] = ()
