@@ -59,12 +59,12 @@ class Compilation(NamedTuple):
     Attributes:
         begin: where tf2xla began, picoseconds.
         end: where the executable was ready.
-        count: programs that the backend compiled in it.
+        programs: how many the backend compiled in it.
     """
 
     begin: int
     end: int
-    count: int
+    programs: int
 
 
 def optimizing(spans: Iterable[Span]) -> int:
@@ -97,7 +97,7 @@ class _Scope:
 
     begin: int
     end: int
-    count: int = 0
+    programs: int = 0
 
 
 def compilations(spans: Iterable[Span]) -> Iterator[Compilation]:
@@ -120,17 +120,17 @@ def compilations(spans: Iterable[Span]) -> Iterator[Compilation]:
         elif name in _BACKEND and start >= backend_until:
             backend_until = end
             if scopes:
-                scopes[-1].count += 1
+                scopes[-1].programs += 1
             else:
                 yield Compilation(start, end, 1)
-        elif scopes and scopes[-1].count and _EXECUTABLE.match(name):
-            yield Compilation(scopes[-1].begin, start, scopes[-1].count)
-            scopes[-1].count = 0
+        elif scopes and scopes[-1].programs and _EXECUTABLE.match(name):
+            yield Compilation(scopes[-1].begin, start, scopes[-1].programs)
+            scopes[-1].programs = 0
     for scope in reversed(scopes):
         yield from _closed(scope)
 
 
 def _closed(scope: _Scope) -> Iterator[Compilation]:
     """Returns the compilation of a scope that ended without running what it compiled."""
-    if scope.count:
-        yield Compilation(scope.begin, scope.end, scope.count)
+    if scope.programs:
+        yield Compilation(scope.begin, scope.end, scope.programs)

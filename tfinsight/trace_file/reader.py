@@ -116,7 +116,7 @@ class _Reader:
             duration_s=mark.duration_ps * _PS,
             allocations=tuple(sorted(allocations, key=lambda event: event.at_s)),
             op_events=tuple(sorted(op_events, key=lambda event: event.start_s)),
-            compile_count=sum(done.count for done in compiling),
+            compile_count=sum(done.programs for done in compiling),
             compile_s=sum(done.end - done.begin for done in compiling) * _PS,
             hlo_modules=tuple(hlo for name, hlo in self._programs.items() if name in ran),
             optimize_s=sum(map(first_call.optimizing, steps)) * _PS,
