@@ -34,7 +34,7 @@ class Lines(Protocol):
     def line(self, name: str) -> int | None:
         """Returns the line of one node."""
 
-    def lines(self, names: Iterable[str]) -> tuple[int, ...]:
+    def lines(self, names: Sequence[str]) -> tuple[int, ...]:
         """Returns the lines of several nodes."""
 
 
@@ -182,7 +182,7 @@ def _fusion(
         name=fusion.name,
         kind=fusion.fusion_kind,
         members=tuple(part.opcode for part in parts),
-        lines=lines.lines(names),
+        lines=lines.lines(tuple(names)),
         seconds=seconds.get(fusion.name),
         read_bytes=sum(shape_bytes(operand.shape) for operand in operands),
         written_bytes=shape_bytes(fusion.shape),
