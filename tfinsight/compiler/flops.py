@@ -80,8 +80,22 @@ def operations(graph: Any) -> Iterator[Any]:
     """Returns all ops of a traced graph, bodies of called functions included, each body once a call."""
     for op in graph.get_operations():
         yield op
-        for body in _bodies(op):
+        for _, body in bodies_by_attribute(op):
             yield from operations(body)
+
+
+def bodies_by_attribute(op: Any) -> Iterator[tuple[str, Any]]:
+    """Returns the graphs that an op of a traced graph calls, each with the attribute that names it.
+
+    They are those of loops, branches and calls; other ops, such as those of `tf.data`, have none here.
+    """
+    if op.type not in LOOPS | BRANCHES | CALLS:
+        return
+    attributes = {attribute.name for attribute in op.op_def.attr}
+    for name in (name for name in _FUNCTIONS if name in attributes):
+        value = op.get_attr(name)
+        for function in value if isinstance(value, (list, tuple)) else [value]:
+            yield name, function_graph(op.graph, function.name)
 
 
 def is_floating(tensors: Iterable[Any]) -> bool:
@@ -100,7 +114,7 @@ def _of_graph(graph: Any) -> Flops:
 
 
 def _of_call(op: Any) -> Flops:
-    parts = [_of_graph(body) for body in _bodies(op)]
+    parts = [_of_graph(body) for _, body in bodies_by_attribute(op)]
     total = Flops()
     if op.type in BRANCHES and len({part.count for part in parts}) > 1:
         total.uncounted.add(op.type)
@@ -131,13 +145,3 @@ def _iterations(loop: Any) -> int | None:
         return None
     limit = tf.get_static_value(loop.inputs[1])
     return None if limit is None or limit < 0 else int(limit)
-
-
-def _bodies(op: Any) -> Iterator[Any]:
-    if op.type not in LOOPS | BRANCHES | CALLS:
-        return
-    attributes = {attribute.name for attribute in op.op_def.attr}
-    for name in (name for name in _FUNCTIONS if name in attributes):
-        value = op.get_attr(name)
-        for function in value if isinstance(value, (list, tuple)) else [value]:
-            yield function_graph(op.graph, function.name)
