@@ -90,6 +90,21 @@ NAMES: dict[str, PrivateName] = {
     "Trackable": PrivateName(
         "tensorflow.python.trackable.base", "Trackable",
         "telling objects with a state (variables, layers, optimizers, datasets) from values"),
+    "gradient_function": PrivateName(
+        "tensorflow.python.eager.backprop", "_gradient_function",
+        "knowing of which op an op of the backward pass is the gradient"),
+    "register_gradient_function": PrivateName(
+        "tensorflow.python.pywrap_tfe", "TFE_Py_RegisterGradientFunction",
+        "watching gradients while a function is traced"),
+    "optimize_graph": PrivateName(
+        "tensorflow.python.grappler.tf_optimizer", "OptimizeGraph",
+        "running one pass of the graph optimizer alone"),
+    "ConfigProto": PrivateName(
+        "tensorflow.core.protobuf.config_pb2", "ConfigProto",
+        "telling the graph optimizer which pass to run"),
+    "MetaGraphDef": PrivateName(
+        "tensorflow.core.protobuf.meta_graph_pb2", "MetaGraphDef",
+        "handing a graph to the graph optimizer"),
     "context_safe": PrivateName(
         "tensorflow.python.eager.context", "context_safe",
         "knowing whether the devices exist; allocator_switch asks it only if it is loaded already"),
@@ -359,6 +374,57 @@ def autograph_conversions() -> Iterator[list[tuple[str, str]]]:
 
     with replaced("autograph_convert", watched):
         yield found
+
+
+class GradientCall(NamedTuple):
+    """The gradient of one op, as a tape asked for it while tracing.
+
+    Attributes:
+        graph: in which it was traced.
+        kind: of the op.
+        forward: the op, or `None` where the tape has kept none of its results.
+        inputs: names of what the op reads, as far as the tape has kept it.
+        first: number of the first op of the gradient in the graph.
+        end: number after the last.
+    """
+
+    graph: Any
+    kind: str
+    forward: Any
+    inputs: tuple[str, ...]
+    first: int
+    end: int
+
+
+@contextlib.contextmanager
+def gradient_calls() -> Iterator[list[GradientCall]]:
+    """Collects the gradients that tapes compute symbolically until the block ends."""
+    import tensorflow as tf
+
+    original = resolve("gradient_function")
+    register = resolve("register_gradient_function")
+    calls: list[GradientCall] = []
+
+    def watched(
+        kind: str, attributes: Any, count: int, inputs: Any, outputs: Any, *rest: Any
+    ) -> Any:
+        if tf.executing_eagerly():
+            return original(kind, attributes, count, inputs, outputs, *rest)
+        graph = tf.compat.v1.get_default_graph()
+        first = graph.version
+        result = original(kind, attributes, count, inputs, outputs, *rest)
+        made = [output.op for output in outputs or () if hasattr(output, "graph")]
+        read = tuple(t.name for t in inputs or () if hasattr(t, "graph"))
+        calls.append(
+            GradientCall(graph, kind, made[0] if made else None, read, first, graph.version)
+        )
+        return result
+
+    register(watched)
+    try:
+        yield calls
+    finally:
+        register(original)
 
 
 def function_graph(graph: Any, name: str) -> Any:

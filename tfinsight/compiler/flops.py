@@ -12,12 +12,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfinsight.tensorflow_private import function_graph, resolve
+from tfinsight.compiler.graph import BRANCHES, CALLS, LOOPS, called_graphs
+from tfinsight.tensorflow_private import resolve
 
-LOOPS = frozenset({"While", "StatelessWhile"})
-BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_FUNCTIONS = ("f", "cond", "body", "then_branch", "else_branch", "branches")
 # Kinds of op that hand values on, place them elsewhere or compare them, and compute none.
 _NOT_ARITHMETIC = """
     Placeholder PlaceholderWithDefault Const Identity IdentityN NoOp Snapshot CopyHost DeepCopy
@@ -80,22 +77,8 @@ def operations(graph: Any) -> Iterator[Any]:
     """Returns all ops of a traced graph, bodies of called functions included, each body once a call."""
     for op in graph.get_operations():
         yield op
-        for _, body in bodies_by_attribute(op):
+        for body in called_graphs(op):
             yield from operations(body)
-
-
-def bodies_by_attribute(op: Any) -> Iterator[tuple[str, Any]]:
-    """Returns the graphs that an op of a traced graph calls, each with the attribute that names it.
-
-    They are those of loops, branches and calls; other ops, such as those of `tf.data`, have none here.
-    """
-    if op.type not in LOOPS | BRANCHES | CALLS:
-        return
-    attributes = {attribute.name for attribute in op.op_def.attr}
-    for name in (name for name in _FUNCTIONS if name in attributes):
-        value = op.get_attr(name)
-        for function in value if isinstance(value, (list, tuple)) else [value]:
-            yield name, function_graph(op.graph, function.name)
 
 
 def is_floating(tensors: Iterable[Any]) -> bool:
@@ -114,7 +97,7 @@ def _of_graph(graph: Any) -> Flops:
 
 
 def _of_call(op: Any) -> Flops:
-    parts = [_of_graph(body) for _, body in bodies_by_attribute(op)]
+    parts = [_of_graph(body) for body in called_graphs(op)]
     total = Flops()
     if op.type in BRANCHES and len({part.count for part in parts}) > 1:
         total.uncounted.add(op.type)

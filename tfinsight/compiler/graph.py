@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfinsight.records import GraphFacts
+from tfinsight.tensorflow_private import function_graph
 
 HOST_CALLBACKS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 # Ops that draw from a stream with a state of its own; stateless ones repeat by design.
@@ -19,6 +20,9 @@ RANDOM = re.compile(
     r"|CandidateSampler|SampleDistortedBoundingBox"
 )
 LOOPS = frozenset({"While", "StatelessWhile"})
+BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_FUNCTION_ATTRIBUTES = ("f", "cond", "body", "then_branch", "else_branch", "branches")
 # Ops that no user wrote: they carry values in and out of a graph or a function.
 PLUMBING = frozenset({"Placeholder", "NoOp", "Identity", "IdentityN", "Const", "_Arg", "_Retval"})
 # How vectorized_map names the loop that it runs for an op without a vectorized form.
@@ -88,6 +92,19 @@ def live_bytes_bound(concrete: Any) -> tuple[int, bool]:
         peak = max(peak, live)
         live -= ends.pop(index, 0)
     return peak, known
+
+
+def called_graphs(op: Any) -> Iterator[Any]:
+    """Yields the graphs of the functions that a call, a loop or a branch runs."""
+    if op.type not in LOOPS | BRANCHES | CALLS:
+        return
+    attributes = {attribute.name for attribute in op.op_def.attr}
+    for name in (name for name in _FUNCTION_ATTRIBUTES if name in attributes):
+        value = op.get_attr(name)
+        for function in value if isinstance(value, (list, tuple)) else [value]:
+            graph = function_graph(op.graph, function.name)
+            if graph is not None:
+                yield graph
 
 
 def _nodes(definition: Any) -> Iterator[Any]:

@@ -25,6 +25,8 @@ NAMING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitc
 # These run other computations, whose instructions are counted in their place.
 CONTROL = frozenset({"call", "while", "conditional", "async-start"})
 AFTER_CONTROL = frozenset({"async-update", "async-done"})
+# TensorFlow puts the options of the function into the name of its module.
+_OPTIONS_IN_NAME = re.compile(r"__XlaMustCompile.*$")
 _NUMBER_OF_BITS = re.compile(r"[A-Z]+(\d+)")
 
 
@@ -97,7 +99,7 @@ def xla_program(hlo: bytes, op_events: Iterable[OpEvent], lines: Lines) -> XlaPr
     ]
     fusions.sort(key=lambda f: (-(f.seconds or 0.0), -f.saved_bytes, f.name))
     return XlaProgram(
-        name=proto.hlo_module.name,
+        name=_OPTIONS_IN_NAME.sub("", proto.hlo_module.name),
         instructions_before=sum(len(parts.get(i.id, (i,))) for i in running),
         instructions_after=len(running),
         parameters=sum(i.opcode == "parameter" for i in entry.instructions),

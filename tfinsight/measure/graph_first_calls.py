@@ -27,6 +27,7 @@ from tfinsight.strategies.graph_rows import GRAPH
 from tfinsight.tensorflow_private import (
     autograph_conversions,
     concrete_functions,
+    gradient_calls,
     watched_host_reads,
 )
 
@@ -116,7 +117,7 @@ def _traced(measurement: GraphMeasurement, row: Row) -> tuple[BoundCall, Any]:
     if not hasattr(call.function, "get_concrete_function"):
         return call, None
     is_graph = row.strategy.id == GRAPH.id
-    with autograph_conversions() as conversions:
+    with autograph_conversions() as conversions, gradient_calls() as gradients:
         started = time.perf_counter()
         try:
             concrete = call.trace()
@@ -130,6 +131,7 @@ def _traced(measurement: GraphMeasurement, row: Row) -> tuple[BoundCall, Any]:
         row.trace_s = time.perf_counter() - started
     if is_graph:
         measurement.concrete, measurement.conversions = concrete, conversions
+        measurement.gradients = gradients
     return call, concrete
 
 

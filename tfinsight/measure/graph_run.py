@@ -31,7 +31,6 @@ from tfinsight.strategies.executions import BoundCall
 from tfinsight.strategies.graph_calls import KerasCall, bound_call
 from tfinsight.strategies.graph_rows import (
     EAGER,
-    GRAPH,
     GraphRow,
     canonical,
     check_names,
@@ -39,6 +38,7 @@ from tfinsight.strategies.graph_rows import (
     select,
 )
 from tfinsight.tensorflow_private import (
+    GradientCall,
     is_xla_function,
     optimizer_options,
     set_optimizer_options,
@@ -61,6 +61,7 @@ class GraphMeasurement(Measurement):
         random: results differ by design.
         concrete: the concrete function of the row `graph`, once it is traced.
         graphs: the graphs of that function before and after optimization.
+        gradients: the gradients that tapes computed while it was traced.
         conversions: functions that AutoGraph converted for it, each with its problem.
         host_reads: where values cross between TensorFlow and Python.
         compiled: what compiling did, so far.
@@ -85,6 +86,7 @@ class GraphMeasurement(Measurement):
         self.concrete: Any = None
         self.graphs: GraphTriple | None = None
         self.conversions: list[tuple[str, str]] = []
+        self.gradients: list[GradientCall] = []
         self.host_reads: tuple[HostRead, ...] = ()
         self.compiled = Compiled()
         self._given_options = optimizer_options()
@@ -255,11 +257,7 @@ def _twin_of_as_written(workload: CodeWorkload) -> GraphRow | None:
     """Returns the row that the code as written is, where that is certain."""
     execution = _own_execution(workload)
     if workload.models:
-        switches = [keras_entry.switches_of(model) for model in workload.models]
-        alike = all(s == switches[0] and s.steps_per_execution == 1 for s in switches)
-        by_execution = {"eager": EAGER, "graph": GRAPH, "xla": GraphRow("xla", "xla")}
-        # Functions of other code in the cell would not follow the model's switches.
-        return by_execution[execution] if alike and execution != "eager" else None
+        return None  # Keras has traced it already; a row of its own shows what tracing does
     return EAGER if execution == "eager" and not workload.functions else None
 
 

@@ -160,7 +160,8 @@ class Grappler:
 
     Attributes:
         nodes_before: nodes of the graph as traced, called functions inlined.
-        nodes_after: nodes of the optimized graph.
+        nodes_after: nodes of the optimized graph, those of loops and branches that were taken apart
+            left out.
         folded_count: ops whose value was computed once, while optimizing.
         folded: values that stand in their place, largest first, at most 20.
         removed_count: other ops that are gone.

@@ -1,0 +1,197 @@
+"""Which line of the cell an op comes from, under whatever name it turns up later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tfinsight.compiler.graph import CALLS, called_graphs
+from tfinsight.tensorflow_private import GradientCall
+
+# What runs a gradient, among the frames of an op's traceback.
+_BACKPROP = "tensorflow/python/eager/backprop.py"
+_BACKPROP_METHODS = frozenset({"gradient", "jacobian", "batch_jacobian"})
+_GRADIENT = "gradient_tape"
+# Scopes that optimizing, executing or compiling put around or into a name.
+_ADDED_SCOPE = re.compile(
+    r"(gradient_tape|gradients|\w*Optimizer|ConstantFolding|.*PartitionedCall(_\d+)?|.*/?(body|cond)"
+    r"|(then|else)|branch_\w+|_\d+|jit\w*(\(.*\))?|XLA\w*|cluster\w*|__inference.*|__forward.*|__backward.*)$"
+)
+_PASS = re.compile(r"\w*Optimizer$|ConstantFolding$")
+_STAGE = re.compile(r"^[A-Z][A-Za-z]*_")
+_ADDED_END = re.compile(r"(-(folded|reduction)\S*|_grad|:\d+|;.*)$")
+
+
+class Origin(NamedTuple):
+    """Where an op comes from.
+
+    Attributes:
+        line: of the cell, or `None`.
+        backward: a gradient tape made it.
+    """
+
+    line: int | None
+    backward: bool
+
+
+class Source(NamedTuple):
+    """A file that holds lines of the cell.
+
+    Attributes:
+        filename: as frames have it.
+        offset: line of the file less line of the cell.
+    """
+
+    filename: str
+    offset: int
+
+
+class LineMap:
+    """Finds the lines of the cell that ops come from, by name.
+
+    Args:
+        origins: name of an op, in the traced graph or in a function that it calls (the names of the
+            calls before it), to where it comes from.
+    """
+
+    def __init__(self, origins: Mapping[str, Origin]) -> None:
+        self._origins = origins
+        self._found: dict[str, int | None] = {}
+
+    def line(self, name: str) -> int | None:
+        """Returns the line that an op of this name comes from, `None` where it can't be told.
+
+        The name may be that of the traced graph, of the optimized graph, of a gradient op, of the
+        profiler, or a path of XLA's. Gradient ops come from the line of the op that they are the
+        gradient of.
+        """
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name]
+
+    def lines(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Returns the lines of several ops, in order, each once."""
+        return tuple(sorted({n for name in names if (n := self.line(name)) is not None}))
+
+    def is_backward(self, name: str) -> bool:
+        """Tells whether an op is part of a backward pass."""
+        origin = self._origins.get(name)
+        return origin.backward if origin is not None else _GRADIENT in name.split("/")
+
+    def _search(self, name: str) -> int | None:
+        exact = self._origins.get(name)
+        if exact is not None:
+            return exact.line
+        return self._of_parts(_parts(name))
+
+    def _of_parts(self, parts: Sequence[str]) -> int | None:
+        """Returns the line of a path that is known, scopes from outside and what is added left out."""
+        starts = [0]
+        while starts[-1] + 1 < len(parts) and self._is_scope(parts[: starts[-1] + 1]):
+            starts.append(starts[-1] + 1)
+        # The whole of what is left first: an op in a loop has a line of its own beside the loop's.
+        ends = [(start, len(parts)) for start in starts]
+        ends += [(start, end) for start in starts for end in range(len(parts) - 1, start, -1)]
+        for start, end in ends:
+            origin = self._origins.get("/".join(parts[start:end]))
+            if origin is not None and origin.line is not None:
+                return origin.line
+        return None
+
+    def _is_scope(self, parts: Sequence[str]) -> bool:
+        """Tells whether the last part was put there, or is a call or loop that the rest is in."""
+        return bool(_ADDED_SCOPE.match(parts[-1])) or parts[-1] in self._origins
+
+
+def line_map(
+    graph: Any, sources: Sequence[Source], gradients: Sequence[GradientCall] = ()
+) -> LineMap:
+    """Reads the tracebacks of a traced graph, functions that it calls included.
+
+    The line is that of the innermost frame in the sources: a helper from elsewhere is attributed to
+    the line that calls it, one that stands in the cell to the line inside it.
+
+    Args:
+        graph: the `FuncGraph`.
+        sources: the files that hold the cell's lines.
+        gradients: the gradients that were computed while it was traced.
+    """
+    origins: dict[str, Origin] = {}
+    _read(graph, "", Origin(None, False), {s.filename: s.offset for s in sources}, origins)
+    return LineMap({**origins, **_of_gradients(graph, gradients, origins)})
+
+
+def _of_gradients(
+    graph: Any,
+    gradients: Sequence[GradientCall],
+    origins: Mapping[str, Origin],
+) -> dict[str, Origin]:
+    """Returns the origins of gradient ops: the lines of the ops that they are gradients of."""
+    known = LineMap(origins)
+    operations = graph.get_operations()
+    readers: dict[tuple[str, str], Any] = {}
+    for op in operations:
+        for tensor in op.inputs:
+            readers.setdefault((op.type, tensor.name), op)
+    found: dict[str, Origin] = {}
+    for call in gradients:
+        if call.graph is not graph:
+            continue
+        by_input = (readers.get((call.kind, name)) for name in call.inputs)
+        forward = call.forward or next((op for op in by_input if op is not None), None)
+        line = None if forward is None else known.line(forward.name)
+        if line is not None:
+            made = operations[call.first : call.end]
+            found.update({op.name: Origin(line, True) for op in made})
+    # The backward pass of a called function belongs to the line of the call.
+    for op in operations:
+        if op.type in CALLS and origins[op.name].backward and op.name not in found:
+            calls = (t.op.name for t in op.inputs if t.op.type in CALLS)
+            line = next((n for name in calls if (n := known.line(name)) is not None), None)
+            inside = [name for name in origins if name.startswith(f"{op.name}/")]
+            if line is not None:
+                found.update(dict.fromkeys((op.name, *inside), Origin(line, True)))
+    return found
+
+
+def _read(
+    graph: Any,
+    prefix: str,
+    caller: Origin,
+    offsets: Mapping[str, int],
+    origins: dict[str, Origin],
+) -> None:
+    for op in graph.get_operations():
+        origin = _origin(op, caller, offsets)
+        origins[prefix + op.name] = origin
+        # A name that a function has alone is found without the call's name, too.
+        origins.setdefault(op.name, origin)
+        for body in called_graphs(op):
+            _read(body, f"{prefix}{op.name}/", origin, offsets, origins)
+
+
+def _origin(op: Any, caller: Origin, offsets: Mapping[str, int]) -> Origin:
+    line, backward = None, op.name.startswith(f"{_GRADIENT}/")
+    for frame in op.traceback or ():
+        if frame.filename in offsets:
+            line = frame.lineno - offsets[frame.filename]
+        elif frame.name in _BACKPROP_METHODS and frame.filename.endswith(_BACKPROP):
+            backward = True
+    original = op._original_op  # noqa: SLF001 - the public way to it is gone
+    if line is None and original is not None:
+        return _origin(original, caller, offsets)
+    return Origin(caller.line if line is None else line, backward or caller.backward)
+
+
+def _parts(name: str) -> list[str]:
+    """Returns a name's path, without what the passes of the optimizer put into it."""
+    parts: list[str] = []
+    after_pass = False
+    for part in _ADDED_END.sub("", name).split("/"):
+        if _PASS.match(part):
+            after_pass = True
+            continue
+        parts.append(_ADDED_END.sub("", _STAGE.sub("", part) if after_pass else part))
+        after_pass = False
+    return parts
