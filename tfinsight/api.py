@@ -328,7 +328,10 @@ def _best_graph(measurement: GraphMeasurement, record: GraphCompare) -> Callable
         return None
     if hasattr(row.call.function, "get_concrete_function"):
         return row.call.function
-    return measurement.workload.function if measurement.workload.entry is None else row.call
+    workload = measurement.workload
+    if workload.entry is not None:
+        return row.call
+    return workload.graph_function(workload.function, captured_arrays=False)
 
 
 def _named_variants(functions: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:

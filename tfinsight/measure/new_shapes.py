@@ -109,7 +109,7 @@ def _shortened(arguments: Sequence[Any], names: Sequence[str]) -> _Shortened | N
     ]
     named = [
         f"`{name}`"
-        for name, argument in zip(names, arguments, strict=True)
+        for name, argument in zip(names, arguments, strict=False)  # arrays may be captured
         if any(_length(leaf) == length for leaf in tf.nest.flatten(argument))
     ]
     change = f"first dimension of {' and '.join(named)}: {length - 1} instead of {length}"
