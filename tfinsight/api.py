@@ -34,6 +34,7 @@ from tfinsight.measure.new_values import new_values
 from tfinsight.measure.rows import Row
 from tfinsight.measure.session import Measurement
 from tfinsight.measure.steady import steady_state
+from tfinsight.measure.yardsticks import yardsticks
 from tfinsight.options import (
     graph_options,
     map_options,
@@ -79,6 +80,7 @@ GRAPH_STAGES: tuple[tuple[str, Callable[[GraphMeasurement], None]], ...] = (
     ("timing", steady_state),
     ("memory", memory_pass),
     ("evidence", compiled_evidence),  # what tracing, optimizing and compiling did, line by line
+    ("yardsticks", yardsticks),  # what folding is worth, what this machine reaches at best
     ("other shapes", new_shapes),  # what a call with another shape costs
 )
 

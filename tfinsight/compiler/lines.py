@@ -6,13 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tfinsight.compiler.graph import CALLS, called_graphs
+from tfinsight.compiler.origins import GRADIENT, Origin, canonical, read_origins
 from tfinsight.tensorflow_private import GradientCall
 
-# What runs a gradient, among the frames of an op's traceback.
-_BACKPROP = "tensorflow/python/eager/backprop.py"
-_BACKPROP_METHODS = frozenset({"gradient", "jacobian", "batch_jacobian"})
-_GRADIENT = "gradient_tape"
 # Scopes that optimizing, executing or compiling put around or into a name.
 _ADDED_SCOPE = re.compile(
     r"(gradient_tape|gradients|\w*Optimizer|ConstantFolding|.*PartitionedCall(_\d+)?|.*/?(body|cond)"
@@ -21,18 +17,6 @@ _ADDED_SCOPE = re.compile(
 _PASS = re.compile(r"\w*Optimizer$|ConstantFolding$")
 _STAGE = re.compile(r"^[A-Z][A-Za-z]*_")
 _ADDED_END = re.compile(r"(-(folded|reduction)\S*|_grad|:\d+|;.*)$")
-
-
-class Origin(NamedTuple):
-    """Where an op comes from.
-
-    Attributes:
-        line: of the cell, or `None`.
-        backward: a gradient tape made it.
-    """
-
-    line: int | None
-    backward: bool
 
 
 class Source(NamedTuple):
@@ -76,11 +60,11 @@ class LineMap:
 
     def is_backward(self, name: str) -> bool:
         """Tells whether an op is part of a backward pass."""
-        origin = self._origins.get(name)
-        return origin.backward if origin is not None else _GRADIENT in name.split("/")
+        origin = self._origins.get(canonical(name))
+        return origin.backward if origin is not None else GRADIENT in name.split("/")
 
     def _search(self, name: str) -> int | None:
-        exact = self._origins.get(name)
+        exact = self._origins.get(canonical(name))
         if exact is not None:
             return exact.line
         return self._of_parts(_parts(name))
@@ -117,71 +101,8 @@ def line_map(
         sources: the files that hold the cell's lines.
         gradients: the gradients that were computed while it was traced.
     """
-    origins: dict[str, Origin] = {}
-    _read(graph, "", Origin(None, False), {s.filename: s.offset for s in sources}, origins)
-    return LineMap({**origins, **_of_gradients(graph, gradients, origins)})
-
-
-def _of_gradients(
-    graph: Any,
-    gradients: Sequence[GradientCall],
-    origins: Mapping[str, Origin],
-) -> dict[str, Origin]:
-    """Returns the origins of gradient ops: the lines of the ops that they are gradients of."""
-    known = LineMap(origins)
-    operations = graph.get_operations()
-    readers: dict[tuple[str, str], Any] = {}
-    for op in operations:
-        for tensor in op.inputs:
-            readers.setdefault((op.type, tensor.name), op)
-    found: dict[str, Origin] = {}
-    for call in gradients:
-        if call.graph is not graph:
-            continue
-        by_input = (readers.get((call.kind, name)) for name in call.inputs)
-        forward = call.forward or next((op for op in by_input if op is not None), None)
-        line = None if forward is None else known.line(forward.name)
-        if line is not None:
-            made = operations[call.first : call.end]
-            found.update({op.name: Origin(line, True) for op in made})
-    # The backward pass of a called function belongs to the line of the call.
-    for op in operations:
-        if op.type in CALLS and origins[op.name].backward and op.name not in found:
-            calls = (t.op.name for t in op.inputs if t.op.type in CALLS)
-            line = next((n for name in calls if (n := known.line(name)) is not None), None)
-            inside = [name for name in origins if name.startswith(f"{op.name}/")]
-            if line is not None:
-                found.update(dict.fromkeys((op.name, *inside), Origin(line, True)))
-    return found
-
-
-def _read(
-    graph: Any,
-    prefix: str,
-    caller: Origin,
-    offsets: Mapping[str, int],
-    origins: dict[str, Origin],
-) -> None:
-    for op in graph.get_operations():
-        origin = _origin(op, caller, offsets)
-        origins[prefix + op.name] = origin
-        # A name that a function has alone is found without the call's name, too.
-        origins.setdefault(op.name, origin)
-        for body in called_graphs(op):
-            _read(body, f"{prefix}{op.name}/", origin, offsets, origins)
-
-
-def _origin(op: Any, caller: Origin, offsets: Mapping[str, int]) -> Origin:
-    line, backward = None, op.name.startswith(f"{_GRADIENT}/")
-    for frame in op.traceback or ():
-        if frame.filename in offsets:
-            line = frame.lineno - offsets[frame.filename]
-        elif frame.name in _BACKPROP_METHODS and frame.filename.endswith(_BACKPROP):
-            backward = True
-    original = op._original_op  # noqa: SLF001 - the public way to it is gone
-    if line is None and original is not None:
-        return _origin(original, caller, offsets)
-    return Origin(caller.line if line is None else line, backward or caller.backward)
+    offsets = {source.filename: source.offset for source in sources}
+    return LineMap(read_origins(graph, offsets, gradients))
 
 
 def _parts(name: str) -> list[str]:

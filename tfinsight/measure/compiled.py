@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -12,26 +11,18 @@ from tfinsight.compiler.autodiff import backward_facts, kept_by_line
 from tfinsight.compiler.grappler import folded_names, grappler_facts
 from tfinsight.compiler.lines import LineMap, Source, line_map
 from tfinsight.compiler.passes import pass_shares
-from tfinsight.compiler.platform import machine_ceilings, platform_facts
+from tfinsight.compiler.platform import platform_facts
 from tfinsight.compiler.tracing import ops_by_line, tracing_facts
-from tfinsight.compiler.unfolded import unfolded_function
 from tfinsight.compiler.xla import main_program, xla_program
 from tfinsight.measure.graph_run import GraphMeasurement
-from tfinsight.measure.rows import Row
-from tfinsight.measure.timing import Contender, InterleavedTiming
 from tfinsight.records import (
     Compiled,
     Conversion,
     Grappler,
     HostRead,
     LineFacts,
-    Platform,
     XlaProgram,
 )
-from tfinsight.strategies.executions import BoundCall
-
-# What comparing a graph with the same one without folding may take.
-UNFOLDED_S = 0.4
 
 
 def compiled_evidence(measurement: GraphMeasurement) -> None:
@@ -53,8 +44,9 @@ def compiled_evidence(measurement: GraphMeasurement) -> None:
             grappler=_grappler(measurement, lines),
             backward=backward_facts(concrete, lines),
             xla=_xla(measurement, lines),
-            platform=_platform(measurement),
-            unfolded_s=_unfolded_s(measurement, row),
+            platform=platform_facts(
+                concrete, None if measurement.graphs is None else measurement.graphs.after
+            ),
         )
     measurement.compiled = replace(
         measurement.compiled, lines=_annotated(measurement, lines, concrete)
@@ -81,58 +73,6 @@ def _xla(measurement: GraphMeasurement, lines: LineMap) -> XlaProgram | None:
     names = [getattr(f, "__name__", "") for f in measurement.tf_functions(row)]
     hlo = main_program(row.window.hlo_modules, names[0] if names else "")
     return None if hlo is None else xla_program(hlo, row.window.op_events, lines)
-
-
-def _platform(measurement: GraphMeasurement) -> Platform:
-    graphs = measurement.graphs
-    facts = platform_facts(measurement.concrete, None if graphs is None else graphs.after)
-    if time.perf_counter() > measurement.deadline:
-        return facts
-    flops_s, bytes_s = machine_ceilings()
-    return replace(facts, peak_flops_s=flops_s, peak_bytes_s=bytes_s)
-
-
-def _unfolded_s(measurement: GraphMeasurement, row: Row) -> float | None:
-    """Times the graph with its constants fed as inputs, in turn with the graph itself."""
-    graphs, call = measurement.graphs, row.call
-    left = measurement.deadline - time.perf_counter()
-    if graphs is None or call is None or not row.ranked or measurement.workload.entry is not None:
-        return None
-    if 20 * row.seconds + (row.first_call_s or 0.0) > left:
-        return None
-    try:
-        with measurement.user_time():
-            other = unfolded_function(graphs, measurement.concrete, call.arguments)
-            if other is None:
-                return None
-            measurement.prepare(row)
-            other()
-    except Exception:  # a graph that can't be imported as it is
-        return None
-    return _median_beside(measurement, row, BoundCall(other, ()))
-
-
-def _median_beside(measurement: GraphMeasurement, row: Row, other: BoundCall) -> float | None:
-    """Returns the median of another call, scaled by what the row's own has changed meanwhile."""
-    assert row.call is not None
-    contenders = [
-        Contender(name, call, row.seconds, lambda: measurement.prepare(row))
-        for name, call in (("folded", row.call), ("unfolded", other))
-    ]
-    timing = InterleavedTiming(
-        contenders,
-        baseline_id="folded",
-        eligible_ids=("folded", "unfolded"),
-        deadline=min(measurement.deadline, time.perf_counter() + UNFOLDED_S),
-        clock=time.perf_counter,
-        synchronize=lambda: None,
-    )
-    timing.run()
-    measurement.add_user_seconds(timing.user_seconds)
-    results = timing.results()
-    if not all(name in results and results[name].calls for name in ("folded", "unfolded")):
-        return None
-    return results["unfolded"].median_s * row.seconds / results["folded"].median_s
 
 
 def _annotated(
