@@ -255,6 +255,17 @@ CASES = [
         why="the user's own step under Keras's switches",
     ),
     dict(
+        name="waits",
+        setup=TF + "import asyncio\nx = tf.ones([4])",
+        cell="await asyncio.sleep(0.01)\ny = x * 2\ny",
+        expect=dict(
+            status={"as-written": ["ok"], "graph": ["failed"]},
+            reasons={"graph": "line 1, `await asyncio.sleep(0.01)`: waits with `await`"},
+            names=["y"],
+        ),
+        why="a notebook may wait at the top level; a graph can't",
+    ),
+    dict(
         name="only_definitions",
         setup=TF,
         cell="def f(v):\n    return v",

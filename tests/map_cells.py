@@ -196,6 +196,13 @@ CASES = [
         why="the user cares for forward and backward together; the tape records nothing of the measuring",
     ),
     dict(
+        name="waits",
+        setup=TF + "import asyncio\nx = tf.ones([4, 2])",
+        cell="await asyncio.sleep(0.01)\ny = tf.map_fn(lambda r: r * 2.0, x)\ny",
+        expect=dict(status={"map_fn/graph": ["ok"]}, names=["y"]),
+        why="a notebook may wait at the top level, under a magic, too",
+    ),
+    dict(
         name="one_element",
         setup=TF + "one = tf.ones([1, 4])",
         cell="y = tf.map_fn(lambda r: r * 2.0, one)",

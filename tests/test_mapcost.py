@@ -268,3 +268,7 @@ def test_completion_offers_options_and_strategies(shell):
     assert "--budget" in options
     _, strategies = shell.ip.complete("vect", "%%mapcost -s vect", 17)
     assert {"vectorized_map", "vectorized_map/xla"} <= set(strategies)
+    _, rows = shell.ip.complete("graph-", "%%graphcompare -s graph-", 23)
+    assert "graph-no-grappler" in rows
+    _, dtypes = shell.ip.complete("bf", "%%graphcompare --mixed bf", 25)
+    assert "bfloat16" in dtypes

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import concurrent.futures
 import difflib
+import inspect
 import sys
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,17 +45,17 @@ class Cell:
         if self.shows_last and statements and isinstance(statements[-1], ast.Expr):
             last = ast.Interactive([statements.pop()])
         body = ast.Module(statements, type_ignores=[])
-        exec(self.compile_tree(body, self.filename, "exec"), namespace)
+        _execute(self.compile_tree(body, self.filename, "exec"), namespace)
         if last is not None:
-            exec(self.compile_tree(last, self.filename, "single"), namespace)
+            _execute(self.compile_tree(last, self.filename, "single"), namespace)
 
     def run_statement(self, node: ast.stmt, namespace: dict[str, Any]) -> Any:
         """Runs one statement; returns the value of an expression, which is displayed if it is last."""
         if not isinstance(node, ast.Expr):
-            exec(self.compile_tree(ast.Module([node], []), self.filename, "exec"), namespace)
+            _execute(self.compile_tree(ast.Module([node], []), self.filename, "exec"), namespace)
             return None
         expression = ast.Expression(node.value)
-        value = eval(self.compile_tree(expression, self.filename, "eval"), namespace)
+        value = _execute(self.compile_tree(expression, self.filename, "eval"), namespace)
         if self.shows_last and node is self.tree.body[-1]:
             sys.displayhook(value)
         return value
@@ -65,12 +69,40 @@ class Cell:
 
     def run_hidden(self, namespace: dict[str, Any]) -> None:
         """Runs the cell again without displaying anything."""
-        exec(self.compile_tree(self.tree, self.filename, "exec"), namespace)
+        _execute(self.compile_tree(self.tree, self.filename, "exec"), namespace)
 
     def names_read(self) -> tuple[str, ...]:
         """Returns the names that the cell reads, in order of appearance."""
         nodes = [n for n in ast.walk(self.tree) if isinstance(n, ast.Name)]
         return tuple(dict.fromkeys(n.id for n in nodes if isinstance(n.ctx, ast.Load)))
+
+
+def waits(node: ast.AST) -> bool:
+    """Tells whether a statement waits with `await` where it stands, not in a function inside."""
+    if isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith)):
+        return True
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    return any(waits(child) for child in ast.iter_child_nodes(node) if not isinstance(child, inner))
+
+
+def _execute(code: types.CodeType, namespace: dict[str, Any]) -> Any:
+    """Runs code; where it waits with `await` at its top level, until that is over."""
+    result = eval(code, namespace)
+    return _awaited(result) if code.co_flags & inspect.CO_COROUTINE else result
+
+
+def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Runs a coroutine to its end; a magic can't give way to the loop that a notebook runs in.
+
+    It gets a loop of its own, in a thread of its own where this one runs a loop already. Tasks and
+    locks that belong to the notebook's loop can't be waited for in it.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 def evaluate(expression: str, namespace: Mapping[str, Any], option: str) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tfinsight import keras_entry
-from tfinsight.cell import Cell, evaluate
+from tfinsight.cell import Cell, evaluate, waits
 from tfinsight.code_workload import (
     CodeWords,
     CodeWorkload,
@@ -150,6 +150,8 @@ def _function(
     returned: Sequence[str],
     namespace: dict[str, Any],
 ) -> tuple[Callable[..., Any], Place]:
+    if any(map(waits, nodes)):  # an obstacle, so that it is never called
+        return lambda: None, Place(cell.filename, _LINES_OF_MAGIC)
     made = function_text(cell.source, nodes, FUNCTION_NAME, parameters, returned)
     text = f"{made.text}# measured, run {next(_runs)}\n"
     try:
@@ -205,6 +207,8 @@ def _obstacles(cell: Cell, measured: Sequence[StatementRun]) -> tuple[Obstacle, 
     found = []
     for run in measured:
         why = list(run.effects)
+        if waits(run.node):
+            why.append("waits with `await`, which neither a graph nor a second run can")
         for node in ast.walk(run.node):
             name = getattr(getattr(node, "func", None), "attr", "")
             if (

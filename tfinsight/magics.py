@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import functools
 import os
@@ -189,7 +190,9 @@ class TfinsightMagics(Magics):
             text=text,
             filename=filename,
             tree=tree,
-            compile_tree=lambda tree, name, mode: compile(tree, name, mode, compiler.flags),
+            compile_tree=lambda tree, name, mode: compile(
+                tree, name, mode, compiler.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            ),
             register=lambda text: str(compiler.cache(text, self.shell.execution_count, text)),
             source=code,
             shows_last=not DisplayHook.semicolon_at_end_of_expression(text),

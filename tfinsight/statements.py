@@ -130,6 +130,9 @@ def _read(statements: Iterable[ast.stmt], known: set[str], needed: dict[str, Non
             continue
         heads = [n for n in ast.iter_child_nodes(statement) if not isinstance(n, ast.stmt)]
         heads = [n for n in heads if not isinstance(n, (ast.ExceptHandler, ast.match_case))]
+        heads += [h.type for h in getattr(statement, "handlers", []) if h.type is not None]
+        heads += [c.pattern for c in getattr(statement, "cases", [])]
+        heads += [c.guard for c in getattr(statement, "cases", []) if c.guard is not None]
         needed.update({n: None for head in heads for n in _loads(head) if n not in known})
         bound = {n for head in heads for n in assigned_names(head)}
         after = [_read(b, known | bound, needed) for b in (*blocks, *handlers, *cases)]
