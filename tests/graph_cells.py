@@ -15,8 +15,9 @@ CASES = [
         expect=dict(
             status={"eager": ["ok"], "graph": ["ok"], "xla": ["ok"]},
             findings=["operator_fusion"],
+            no_findings=["leak"],
             names=["a", "b", "c"],
-            leaner_than=[("xla", "graph"), ("xla", "eager")],
+            leaner_than=[("xla", "graph"), ("graph", "eager")],
         ),
         why="fusion shows as time and as memory",
     ),
@@ -253,6 +254,13 @@ CASES = [
         cell="m.fit(X, Y, batch_size=16, verbose=0, shuffle=False)",
         expect=dict(status={"eager": ["ok"], "graph": ["ok"], "xla": ["ok"]}),
         why="the user's own step under Keras's switches",
+    ),
+    dict(
+        name="keeps_its_results",
+        setup=TF + "kept = []\nx = tf.ones([1000])",
+        cell="y = x * 2.0\nkept.append(y)\ny",
+        expect=dict(findings=["leak", "python_side_effect"], values={"len(kept)": 1}),
+        why="a list that grows with each call holds on to memory",
     ),
     dict(
         name="waits",

@@ -104,3 +104,28 @@ def test_a_usage_error_is_one_line(kernel):
     outputs = kernel.run("%%mapcost --nothing\n1")
     assert all("Traceback" not in str(output) for output in outputs)
     assert "--nothing" in str(outputs)
+
+
+def test_graphcompare_stores_its_live_and_its_static_report(kernel):
+    code = "%%graphcompare --budget 3\nimport asyncio\na = tf.exp(x)\ntf.reduce_sum(a, axis=1).shape[0]"
+    value, live, static = kernel.run(code)
+    assert WIDGET in live["data"]
+    assert value["data"]["text/plain"] == "100"
+    assert "From Python to kernels" in static["data"]["text/plain"]
+    assert static["data"]["text/html"].startswith('<div class="tfi-static">')
+
+
+def test_a_cell_that_waits_runs_beside_the_kernels_own_loop(kernel):
+    outputs = kernel.run("%%graphcompare --budget 3\nawait asyncio.sleep(0.01)\nx * 2.0")
+    assert all(output["kind"] != "error" for output in outputs)
+    assert "waits with `await`" in outputs[-1]["data"]["text/plain"]
+
+
+def test_an_interrupted_training_step_leaves_one_plain_run_behind(kernel):
+    kernel.run("w = tf.Variable(tf.ones([4, 1])); None")
+    outputs = kernel.run(
+        "%%graphcompare --budget 8\nw.assign_sub(0.5 * tf.ones([4, 1]))", interrupt_at="timing"
+    )
+    assert outputs[-1]["ename"] == "MeasurementInterrupted"
+    (left,) = kernel.run("float(w[0, 0])")
+    assert left["data"]["text/plain"] == "0.5"

@@ -50,6 +50,8 @@ def run_and_split(cell: Cell, namespace: dict[str, Any], also: Sequence[str]) ->
         WorkloadError: there is nothing to measure, or a variant can't be one.
         Exception: whatever the cell itself raises.
     """
+    containers = {n: v for n, v in namespace.items() if isinstance(v, (list, dict))}
+    contents = {name: _contents(value) for name, value in containers.items()}
     plain = run_plainly(cell.tree.body, lambda node: cell.run_statement(node, namespace), namespace)
     count = border(plain, comment_line(cell.source, "measure"))
     measured = plain.statements[count:]
@@ -57,7 +59,9 @@ def run_and_split(cell: Cell, namespace: dict[str, Any], also: Sequence[str]) ->
     before = measured[0].names_before
     needed = [name for name in names_needed(nodes) if name in before]
     assigned = {name for node in nodes for name in assigned_names(node)}
-    inputs = {n: before[n] for n in needed if is_input(before[n])}
+    # What the cell puts into a container of the user's must reach that very container.
+    changed = {n for n, value in containers.items() if _contents(value) != contents[n]}
+    inputs = {n: before[n] for n in needed if n not in changed and is_input(before[n])}
     arrays = {n: before[n] for n in needed if is_numeric_array(before[n])}
     initial = {
         n: before[n] for n in needed if n in assigned and n not in inputs and n not in arrays
@@ -262,6 +266,10 @@ def _variants(
             pass  # built in, without a signature
         found[name] = variant
     return found
+
+
+def _contents(container: list[Any] | dict[Any, Any]) -> tuple[int, ...]:
+    return tuple(map(id, container.values() if isinstance(container, dict) else container))
 
 
 def _named_arguments(

@@ -32,7 +32,7 @@ from tfinsight.findings.mapping import (
     map_fn_runs_serially,
     pfor_fallback,
 )
-from tfinsight.findings.memory import chunk_fits, memory_grows_with_batch, tensorlist_gradient
+from tfinsight.findings.memory import chunk_fits, leak, memory_grows_with_batch, tensorlist_gradient
 from tfinsight.findings.results import different_result, nondeterministic, not_repeatable
 from tfinsight.findings.tracing import (
     autograph_failed,
@@ -48,6 +48,7 @@ _SEVERITIES: tuple[Severity, ...] = ("warning", "advice", "info")
 MAP_FINDINGS: tuple[Callable[[MapCost], Finding | None], ...] = (
     different_result,  # executions or mappings that disagree with the reference
     not_repeatable,  # what the plain run changed for good
+    leak,  # memory that stays taken with each call
     autograph_failed,  # Python control flow that could not become a graph
     python_side_effect,  # prints and counters that run at tracing only
     recompiles_per_value,  # XLA compiles for each new value
@@ -75,6 +76,7 @@ MAP_FINDINGS: tuple[Callable[[MapCost], Finding | None], ...] = (
 GRAPH_FINDINGS: tuple[Callable[[GraphCompare], Finding | None], ...] = (
     different_result,
     not_repeatable,
+    leak,
     autograph_failed,
     python_side_effect,
     xla_drops_assertions,  # checks that a compiled function leaves out

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tfinsight.findings.rows import ids, is_ok
 from tfinsight.findings.snippets import strategy_code
 from tfinsight.records import (
+    Comparison,
     Evidence,
     Execution,
     Finding,
@@ -20,6 +21,9 @@ from tfinsight.records import (
 VECTORIZED_MAP = "https://www.tensorflow.org/api_docs/python/tf/vectorized_map"
 RECOMPUTE_GRAD = "https://www.tensorflow.org/api_docs/python/tf/recompute_grad"
 
+LEAK_GUIDE = "https://www.tensorflow.org/guide/autodiff"
+# Less a call is bookkeeping.
+LEAK_BYTES = 1024
 # Below this no machine that runs TensorFlow is short of memory.
 WORTH_BYTES = 16 * 2**20
 # The result itself grows with the batch; what is worth a word is what comes on top of it.
@@ -31,6 +35,32 @@ CHUNK_MEMORY, CHUNK_TIME = 0.5, 1.5
 # Share of the traced peak that a loop must hold for it to be the cause.
 LOOP_SHARE = 0.25
 TENSORS_SHOWN = 3
+
+
+def leak(record: Comparison) -> Finding | None:
+    """Each call leaves memory taken that nothing gives back."""
+    leaking = [
+        (run, run.memory.kept_per_call_bytes)
+        for run in record.runs
+        if run.memory is not None and (run.memory.kept_per_call_bytes or 0) >= LEAK_BYTES
+    ]
+    if not leaking:
+        return None
+    run, kept = leaking[0]
+    return Finding(
+        code="leak",
+        severity="warning",
+        title="Each call leaves memory taken",
+        evidence=(
+            Evidence(f"bytes that stay live with each call of {run.strategy}", kept or 0, "B"),
+            *(Evidence("changed by each call", name) for name in record.changed_objects),
+        ),
+        advice="Results that a list or an object of yours holds on to stay in memory, with all that "
+        "they were computed from under a tape. Keep numbers (float(loss)) or a running mean, and "
+        "make variables and functions once, outside.",
+        link=LEAK_GUIDE,
+        strategies=(run.strategy,),
+    )
 
 
 def memory_grows_with_batch(record: MapCost) -> Finding | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -118,6 +119,26 @@ def _peak_of_one_call(call: Callable[[], Any], device: str) -> int:
     peak = _bytes(device, "peak")
     del result
     return peak - before
+
+
+def kept_per_call(call: Callable[[], Any], device: str, calls: int) -> int:
+    """Returns the bytes that stay live with each further call whose result is dropped.
+
+    The least of several is taken: what a cache takes once, or a collection gives back late, is none.
+
+    Args:
+        call: runs the workload once.
+        device: such as `CPU:0`.
+        calls: how often to call it.
+    """
+    call()
+    levels = []
+    for _ in range(calls):
+        gc.collect(1)
+        levels.append(_bytes(device, "current"))
+        call()
+        tf.test.experimental.sync_devices()
+    return max(0, min(b - a for a, b in itertools.pairwise(levels)))
 
 
 def _bytes(device: str, figure: str) -> int:

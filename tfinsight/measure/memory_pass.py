@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from tfinsight import trace_file
 from tfinsight.measure import memory
@@ -15,6 +16,7 @@ from tfinsight.strategies import Strategy
 # Calls whose peaks are compared where that costs little: parallel loops vary from run to run.
 PEAK_CALLS = 3
 SINGLE_CALL_FROM_S = 0.05
+LEAK_CALLS = 6
 # What the traces of all rows may have, since reading a thousand events takes 10 ms, and the trace of
 # one row.
 EVENTS, EVENTS_PER_ROW = 100_000, 20_000
@@ -33,7 +35,22 @@ def memory_pass(measurement: Measurement) -> None:
         if row.peak is not None:
             row.memory = memory.memory_record(None, row.peak, measurement.coverage, None)
     _traced_pass(measurement, rows)
-    measurement.restore()
+    _look_for_a_leak(measurement)
+    measurement.restore_all()
+
+
+def _look_for_a_leak(measurement: Measurement) -> None:
+    """Calls the reference several times with nothing put back between: does memory stay taken?"""
+    row = measurement.row(measurement.reference)
+    if row is None or row.call is None or row.memory is None or measurement.coverage == "none":
+        return
+    if row.seconds > SINGLE_CALL_FROM_S or time.perf_counter() > measurement.deadline:
+        return
+    measurement.mark(row.strategy.id)
+    measurement.prepare(row)
+    with measurement.user_time():
+        kept = memory.kept_per_call(row.call, measurement.device, LEAK_CALLS)
+    row.memory = replace(row.memory, kept_per_call_bytes=kept)
 
 
 def growth(measurement: MapMeasurement) -> None:

@@ -165,6 +165,8 @@ class Memory:
         traced_elements: elements of the traced call where that was fewer than all, else `None`.
             The three figures from the trace are then `None`, never scaled up.
         attributed: share of the bytes at the traced peak whose op is known, 0 to 1.
+        kept_per_call_bytes: bytes that stay live with each of several further calls, the least of
+            them; `None` where it was not measured.
     """
 
     peak_bytes: int | None
@@ -178,6 +180,7 @@ class Memory:
     timeline: tuple[tuple[float, int], ...] = ()
     traced_elements: int | None = None
     attributed: float | None = None
+    kept_per_call_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
