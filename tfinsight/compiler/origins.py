@@ -32,6 +32,9 @@ class Origin(NamedTuple):
     backward: bool
 
 
+NOWHERE = Origin(None, False)
+
+
 @dataclass(frozen=True)
 class _Inside:
     """A function's place among those that call it.
@@ -43,7 +46,7 @@ class _Inside:
     """
 
     prefix: str = ""
-    caller: Origin = Origin(None, False)
+    caller: Origin = NOWHERE
     forward: str = ""
 
 
@@ -152,7 +155,7 @@ def _place_gradients(
         by_input = (readers.get((call.kind, name)) for name in call.inputs)
         forward = call.forward or next((op for op in by_input if op is not None), None)
         line = None if forward is None else here[forward.name].line
-        if line is None:
+        if forward is None or line is None:
             continue
         for op in operations[call.first : call.end]:
             here[op.name] = Origin(line, True)
