@@ -33,7 +33,7 @@ def eager_overhead(record: GraphCompare) -> Finding | None:
         evidence.append(Evidence("share of the time that kernels account for", share, "%"))
     eager_peak, graph_peak = _peak(eager), _peak(graph)
     if eager_peak and graph_peak and eager_peak != graph_peak:
-        evidence.append(Evidence("memory of eager, of the graph's", eager_peak / graph_peak, "x"))
+        evidence.append(Evidence("memory of eager over the graph's", eager_peak / graph_peak, "x"))
     return Finding(
         code="dispatch_bound" if bound else "eager_overhead",
         severity="advice",

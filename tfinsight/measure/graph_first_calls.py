@@ -153,7 +153,7 @@ def _first_run(measurement: GraphMeasurement, row: Row, call: BoundCall) -> Call
     if recorder is not None:
         window = recorder.trace.windows[row.strategy.id]
         row.optimize_s = window.optimize_s
-        row.compile_s = window.compile_s if window.compile_count else 0.0
+        row.compile_s = window.compile_s if window.compile_count else None
     if graphs is not None:
         _keep_graphs(measurement, row, call, graphs.graphs)
     return called

@@ -150,7 +150,8 @@ class Row:
             return None
         steady, comparison = self.steady, self.comparison
         compile_s = self.compile_s
-        if compile_s is None and steady is not None and self.trace_s is not None:
+        estimated = compile_s is None and self.optimize_s is None
+        if estimated and steady is not None and self.trace_s is not None:
             compile_s = max(0.0, self.first_call_s - self.trace_s - steady.median_s)
         return Timing(
             first_call_s=self.first_call_s,
