@@ -12,11 +12,11 @@ from tfinsight.tensorflow_private import GradientCall
 # Scopes that optimizing, executing or compiling put around or into a name.
 _ADDED_SCOPE = re.compile(
     r"(gradient_tape|gradients|\w*Optimizer|ConstantFolding|.*PartitionedCall(_\d+)?|.*/?(body|cond)"
-    r"|(then|else)|branch_\w+|_\d+|jit\w*(\(.*\))?|XLA\w*|cluster\w*|__inference.*|__forward.*|__backward.*)$"
+    r"|(then|else)|branch\d+|branch_\w+|_\d+|jit\w*(\(.*\))?|XLA\w*|cluster\w*|__inference.*|__forward.*|__backward.*)$"
 )
 _PASS = re.compile(r"\w*Optimizer$|ConstantFolding$")
-_STAGE = re.compile(r"^[A-Z][A-Za-z]*_")
-_ADDED_END = re.compile(r"(-(folded|reduction)\S*|_grad|:\d+|;.*)$")
+_STAGE = re.compile(r"^[A-Z][A-Za-z]*_(Leaf_\d+_)?")
+_ADDED_END = re.compile(r"(-(folded|reduction|constant)\S*|_recip|_grad|:\d+|;.*)$")
 
 
 class Source(NamedTuple):
@@ -36,7 +36,7 @@ class LineMap:
 
     Args:
         origins: name of an op, in the traced graph or in a function that it calls (the names of the
-            calls before it), to where it comes from.
+            calls before it), to where it comes from; see `read_origins`.
     """
 
     def __init__(self, origins: Mapping[str, Origin]) -> None:
@@ -67,7 +67,7 @@ class LineMap:
         exact = self._origins.get(canonical(name))
         if exact is not None:
             return exact.line
-        return self._of_parts(_parts(name))
+        return self._of_parts(_parts(canonical(name)))
 
     def _of_parts(self, parts: Sequence[str]) -> int | None:
         """Returns the line of a path that is known, scopes from outside and what is added left out."""

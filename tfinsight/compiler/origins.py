@@ -17,7 +17,7 @@ GRADIENT = "gradient_tape"
 # In a function that computes gradients, scopes name the op that they are the gradient of.
 _GRADIENT_OF = re.compile(r"(^|/)gradients/(?P<op>.+?)_grad/")
 # They carry results of a loop's or a branch's body to the backward pass.
-HANDING_OVER = frozenset({"TensorListPushBack", "OptionalFromValue"})
+_HANDING_OVER = frozenset({"TensorListPushBack", "OptionalFromValue"})
 
 
 class Origin(NamedTuple):
@@ -178,5 +178,5 @@ def _place_calls(
             if forward is not None:
                 here[op.name] = Origin(here[forward.name].line, True)
                 forward_of[op.name] = forward
-        elif op.type in HANDING_OVER:
+        elif op.type in _HANDING_OVER:
             here[op.name] = Origin(here[op.inputs[-1].op.name].line, True)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tfinsight.compiler.graph import CALLS, PLUMBING, called_graphs
+from tfinsight.compiler.graph import CALLS, PLUMBING
 from tfinsight.compiler.lines import LineMap
+from tfinsight.compiler.origins import scoped_graphs
 from tfinsight.records import GraphFacts, GraphTensor, Tracing
 
 MOST_TENSORS = 20
@@ -64,8 +65,8 @@ def named_operations(graph: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yields all ops of a graph and of the functions that it runs, by the names of the calls."""
     for op in graph.get_operations():
         yield prefix + op.name, op
-        for body in called_graphs(op):
-            yield from named_operations(body, f"{prefix}{op.name}/")
+        for scope, body in scoped_graphs(op):
+            yield from named_operations(body, prefix + scope)
 
 
 def graph_tensor(tensor: Any, name: str, line: int | None) -> GraphTensor:
