@@ -5,30 +5,26 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfinsight.compiler.collected_graphs import GraphTriple
+from tfinsight.compiler.fused import is_fused, name_before, replacements
 from tfinsight.compiler.graph import CALLS, PLUMBING, RANDOM
+from tfinsight.compiler.inlined import data_inputs, inlined, lowered
 from tfinsight.compiler.lines import LineMap
 from tfinsight.compiler.tracing import largest
-from tfinsight.records import FusedOp, GraphTensor, Grappler, Rewrite
+from tfinsight.records import GraphTensor, Grappler, Rewrite
 
 MOST_REWRITES = 40
-# Nodes of loops and branches that were taken apart before optimization.
-_TAKEN_APART = re.compile(
-    r"(^|/)(body|cond|then|else|branch\w*|enter|exit|merge|next_iteration|LoopCond|loop_body_control"
-    r"|\w*_switch|\w*_merge)/_\d+(/|$)|^Func/"
-)
 _ONEDNN = re.compile(r"_Mkl|_OneDnn")
 # They differ from run to run or depend on more than their inputs: never computed while optimizing.
 _NEVER_FOLDED = re.compile(
     RANDOM.pattern + r"|^(_Arg|Placeholder|VarHandleOp|ReadVariableOp|Assign\w*|\w*Iterator\w*|"
     r"\w*PyFunc\w*|\w*Print\w*|\w*While|\w*If|\w*Case|TensorList\w*|NoOp)$"
 )
-_FUSED_KIND = re.compile(r"^_(MklNative|Mkl|OneDnn)?(Quantized)?Fused(?P<base>[A-Z]\w*?)(Ex|V\d)?$")
 
 
 def grappler_facts(triple: GraphTriple, lines: LineMap) -> Grappler:
@@ -38,27 +34,26 @@ def grappler_facts(triple: GraphTriple, lines: LineMap) -> Grappler:
         triple: of the function.
         lines: of the cell.
     """
-    before = {node.name: node for node in _inlined(triple.before)}
-    after = {node.name: node for node in triple.after.node}
+    after = lowered(triple.after)
+    before = inlined(triple.before, after.__contains__)
     folded = _folded(before, after)
-    fused = _fused(triple, before, lines)
-    in_fused = {name for _, names in fused for name in names}
+    fused = replacements(triple, before, lines)
+    in_fused = {name for replacement in fused for name in replacement.names}
     renamed = dict(_renamed(before, after))
-    left = {n: node for n, node in after.items() if not _TAKEN_APART.search(n)}
     accounted = folded | in_fused | renamed.keys() | after.keys()
     gone = [node.op for name, node in before.items() if name not in accounted]
     known = before.keys() | set(renamed.values())
-    new = [node.op for name, node in left.items() if name not in known]
+    new = [node.op for n, node in after.items() if n not in known and not is_fused(node)]
     return Grappler(
         nodes_before=len(before),
-        nodes_after=len(left),
+        nodes_after=len(after),
         folded_count=len(folded),
         folded=largest([_value(after[n], before[n].op, lines) for n in folded if n in after]),
         removed_count=sum(kind not in PLUMBING | CALLS for kind in gone),
         added_count=sum(kind not in PLUMBING for kind in new),
         moved_count=sum(_is_moved(before[n], after[n], before) for n in before.keys() & after),
         rewritten=tuple(_rewritten(before, after, renamed, lines))[:MOST_REWRITES],
-        fused=tuple(op for op, _ in fused),
+        fused=tuple(replacement.fused for replacement in fused),
         platform_kernels=dict(
             Counter(
                 node.op
@@ -72,8 +67,8 @@ def grappler_facts(triple: GraphTriple, lines: LineMap) -> Grappler:
 
 def folded_names(triple: GraphTriple) -> set[str]:
     """Returns the names of the ops whose values were computed while optimizing."""
-    before = {node.name: node for node in _inlined(triple.before)}
-    return _folded(before, {node.name: node for node in triple.after.node})
+    after = lowered(triple.after)
+    return _folded(inlined(triple.before, after.__contains__), after)
 
 
 def folded_inputs(triple: GraphTriple) -> tuple[str, ...]:
@@ -81,42 +76,8 @@ def folded_inputs(triple: GraphTriple) -> tuple[str, ...]:
     before = {node.name: node for node in triple.before.node}
     after = {node.name: node for node in triple.after.node}
     folded = _folded(before, after)
-    read = {name for n in folded for name in _data_inputs(before[n])}
+    read = {name for n in folded for name in data_inputs(before[n])}
     return tuple(n for n in before if n in read and before[n].op == "Const")
-
-
-def _inlined(definition: Any) -> Iterator[Any]:
-    """Yields the nodes of a graph; calls are replaced by the nodes of the function."""
-    functions = {function.signature.name: function for function in definition.library.function}
-    yield from _inlined_nodes(definition.node, functions, "", {})
-
-
-def _inlined_nodes(
-    nodes: Iterable[Any], functions: Mapping[str, Any], prefix: str, arguments: Mapping[str, str]
-) -> Iterator[Any]:
-    for node in nodes:
-        copy = type(node)()
-        copy.CopyFrom(node)
-        copy.name = prefix + node.name
-        if prefix:
-            copy.input[:] = [_outer(name, prefix, arguments) for name in node.input]
-        function = functions.get(node.attr["f"].func.name) if node.op in CALLS else None
-        if function is None:
-            yield copy
-            continue
-        given = [argument.name for argument in function.signature.input_arg]
-        passed = dict(zip(given, copy.input, strict=False))
-        yield from _inlined_nodes(function.node_def, functions, f"{copy.name}/", passed)
-
-
-def _outer(name: str, prefix: str, arguments: Mapping[str, str]) -> str:
-    control, base = name[:1] == "^", name.lstrip("^").split(":")[0]
-    found = arguments.get(base, prefix + base)
-    return f"^{found}" if control else found
-
-
-def _data_inputs(node: Any) -> list[str]:
-    return [name.split(":")[0] for name in node.input if name[:1] != "^"]
 
 
 def _folded(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
@@ -129,7 +90,7 @@ def _folded(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
         _is_constant(name, before, constant)
     readers: dict[str, list[str]] = {}
     for name, node in before.items():
-        for read in _data_inputs(node):
+        for read in data_inputs(node):
             readers.setdefault(read, []).append(name)
     folded = {
         name
@@ -170,7 +131,7 @@ def _is_constant(name: str, before: Mapping[str, Any], known: dict[str, bool]) -
             known.setdefault(current, False)
             waiting.pop()
             continue
-        inputs = _data_inputs(node)
+        inputs = data_inputs(node)
         if node.op == "Const" or _NEVER_FOLDED.search(node.op) or node.op in CALLS:
             known[current] = node.op == "Const"
         elif missing := [n for n in inputs if n not in known]:
@@ -193,12 +154,7 @@ def _value(node: Any, kind: str, lines: LineMap) -> GraphTensor:
 def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields ops that a pass replaced under a name of its own making, with that name."""
     for name in after:
-        scope, _, end = name.rpartition("/")
-        outer, _, optimizer = scope.rpartition("/")
-        if not optimizer.endswith("Optimizer") or "_" not in end:
-            continue
-        old = end.split("_", 1)[1]
-        old = f"{outer}/{old}" if outer else old
+        old = name_before(name)
         if old in before and old not in after:
             yield old, name
 
@@ -211,7 +167,7 @@ def _rewritten(
 ) -> Iterator[Rewrite]:
     for name, node in before.items():
         now = after.get(renamed.get(name, name))
-        if now is None or now.op in (node.op, "Const") or node.op in PLUMBING or _is_fused(now):
+        if now is None or now.op in (node.op, "Const") or node.op in PLUMBING or is_fused(now):
             continue
         yield Rewrite(name, node.op, now.op, lines.line(name))
 
@@ -220,59 +176,11 @@ def _is_moved(node: Any, now: Any, before: Mapping[str, Any]) -> bool:
     """Tells whether an op of the same kind reads other ops than it did."""
     if node.op != now.op or node.op in PLUMBING:
         return False
-    old = {_behind(name, before) for name in _data_inputs(node)}
-    return any(n in before and _behind(n, before) not in old for n in _data_inputs(now))
+    old = {_behind(name, before) for name in data_inputs(node)}
+    return any(n in before and _behind(n, before) not in old for n in data_inputs(now))
 
 
 def _behind(name: str, before: Mapping[str, Any]) -> str:
     while (node := before.get(name)) is not None and node.op == "Identity":
-        name = _data_inputs(node)[0]
+        name = data_inputs(node)[0]
     return name
-
-
-def _is_fused(node: Any) -> bool:
-    return _FUSED_KIND.match(node.op) is not None
-
-
-def _fused(
-    triple: GraphTriple, before: Mapping[str, Any], lines: LineMap
-) -> list[tuple[FusedOp, set[str]]]:
-    """Returns the fused ops, each with the names of the ops that it replaces."""
-    found: dict[str, tuple[FusedOp, set[str]]] = {}
-    graphs = [("Grappler", triple.after), *(("oneDNN", graph) for graph in triple.partitions)]
-    for by, graph in graphs:
-        for node in graph.node:
-            if not _is_fused(node) or node.name in found:
-                continue
-            kinds = _members(node)
-            names = _replaced(node, kinds, before, {n.name for n in graph.node})
-            op = FusedOp(node.name, node.op, kinds, by, lines.lines(names))  # type: ignore[arg-type]
-            found[node.name] = op, names
-    return list(found.values())
-
-
-def _members(node: Any) -> tuple[str, ...]:
-    matched = _FUSED_KIND.match(node.op)
-    assert matched is not None
-    fused = [name.decode() for name in node.attr["fused_ops"].list.s]
-    activation = node.attr["activation_mode"].s.decode()
-    if activation and activation != "Identity":
-        fused.append(activation)
-    base = {"BatchNorm": "FusedBatchNormV3"}.get(matched["base"], matched["base"])
-    return (base, *fused)
-
-
-def _replaced(
-    node: Any, kinds: Sequence[str], before: Mapping[str, Any], left: set[str]
-) -> set[str]:
-    """Returns the ops that a fused one stands for: the one of its name, and what is gone before it."""
-    names, waiting = {node.name}, [node.name]
-    while waiting and len(names) < len(kinds):
-        for name in (
-            _data_inputs(before[waiting.pop()]) if waiting[-1] in before else (waiting.pop(),)
-        ):
-            gone = name in before and name not in left and before[name].op not in PLUMBING
-            if gone and name not in names and len(names) < len(kinds):
-                names.add(name)
-                waiting.append(name)
-    return names
