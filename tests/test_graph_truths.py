@@ -42,6 +42,12 @@ def test_folding_of_a_scalar(compiled):
     assert by_line(found, "ops") == {1: 3, 2: 1}
 
 
+def test_a_cell_that_runs_again_has_its_lines_again(compiled):
+    for _ in range(2):
+        found = compiled("x = tf.ones([8, 8])", "y = tf.exp(x)\ny + x")
+        assert by_line(found, "ops") == {1: 1, 2: 1}
+
+
 def test_nothing_folds_where_all_depends_on_inputs(compiled):
     found = compiled("x = tf.ones([8, 8])", "tf.exp(x) + x")
     assert found.grappler.folded_count == 0

@@ -96,7 +96,7 @@ def test_an_error_of_the_cells_own_is_shown_once_without_our_frames(kernel):
     assert error["ename"] == "InvalidArgumentError"
     text = "".join(error["traceback"])
     assert "tfinsight" not in text
-    assert "ndims must be == 2" in text
+    assert "ndims must be" in text  # of TensorFlow or of oneDNN, which have words of their own
     assert text.count("InvalidArgumentError") >= 1
 
 

@@ -65,7 +65,12 @@ class Cell:
         filename = self.register(text)
         names: dict[str, Any] = {}
         exec(self.compile_tree(ast.parse(text, filename), filename, "exec"), namespace, names)
-        return names[name], filename
+        function = names[name]
+        # Code of the same text is equal, whatever its file, and AutoGraph keeps what it made of equal
+        # code: the frames of a second run would be those of the first.
+        code = function.__code__
+        function.__code__ = code.replace(co_consts=(*code.co_consts, filename))
+        return function, filename
 
     def run_hidden(self, namespace: dict[str, Any]) -> None:
         """Runs the cell again without displaying anything."""
