@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 import tensorflow as tf
 
+from tfinsight.cell import distinct
 from tfinsight.compiler.autodiff import backward_facts, kept_by_line
 from tfinsight.compiler.collected_graphs import collecting, matching
 from tfinsight.compiler.grappler import folded_names, grappler_facts
@@ -41,7 +42,7 @@ def traced(request):
         text = "\n" * offset + source
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         namespace = {"tf": tf, **names}
-        exec(compile(text, filename, "exec"), namespace)
+        exec(distinct(compile(text, filename, "exec"), filename), namespace)
         function = tf.function(namespace["f"], input_signature=signature)
         with gradient_calls() as gradients:
             concrete = function.get_concrete_function(*arguments)

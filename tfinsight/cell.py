@@ -45,17 +45,16 @@ class Cell:
         if self.shows_last and statements and isinstance(statements[-1], ast.Expr):
             last = ast.Interactive([statements.pop()])
         body = ast.Module(statements, type_ignores=[])
-        _execute(self.compile_tree(body, self.filename, "exec"), namespace)
+        self._execute(body, "exec", namespace)
         if last is not None:
-            _execute(self.compile_tree(last, self.filename, "single"), namespace)
+            self._execute(last, "single", namespace)
 
     def run_statement(self, node: ast.stmt, namespace: dict[str, Any]) -> Any:
         """Runs one statement; returns the value of an expression, which is displayed if it is last."""
         if not isinstance(node, ast.Expr):
-            _execute(self.compile_tree(ast.Module([node], []), self.filename, "exec"), namespace)
+            self._execute(ast.Module([node], []), "exec", namespace)
             return None
-        expression = ast.Expression(node.value)
-        value = _execute(self.compile_tree(expression, self.filename, "eval"), namespace)
+        value = self._execute(ast.Expression(node.value), "eval", namespace)
         if self.shows_last and node is self.tree.body[-1]:
             sys.displayhook(value)
         return value
@@ -64,17 +63,24 @@ class Cell:
         """Returns the function `name` that `text` defines, with its file name; binds no name."""
         filename = self.register(text)
         names: dict[str, Any] = {}
-        exec(self.compile_tree(ast.parse(text, filename), filename, "exec"), namespace, names)
-        function = names[name]
-        # Code of the same text is equal, whatever its file, and AutoGraph keeps what it made of equal
-        # code: the frames of a second run would be those of the first.
-        code = function.__code__
-        function.__code__ = code.replace(co_consts=(*code.co_consts, filename))
-        return function, filename
+        tree = ast.parse(text, filename)
+        exec(distinct(self.compile_tree(tree, filename, "exec"), filename), namespace, names)
+        return names[name], filename
 
     def run_hidden(self, namespace: dict[str, Any]) -> None:
         """Runs the cell again without displaying anything."""
-        _execute(self.compile_tree(self.tree, self.filename, "exec"), namespace)
+        self._execute(self.tree, "exec", namespace)
+
+    def _execute(
+        self,
+        tree: ast.Module | ast.Expression | ast.Interactive,
+        mode: str,
+        namespace: dict[str, Any],
+    ) -> Any:
+        """Runs statements; where they wait with `await` at the top level, until that is over."""
+        code = distinct(self.compile_tree(tree, self.filename, mode), self.filename)
+        result = eval(code, namespace)
+        return _awaited(result) if code.co_flags & inspect.CO_COROUTINE else result
 
     def names_read(self) -> tuple[str, ...]:
         """Returns the names that the cell reads, in order of appearance."""
@@ -90,10 +96,14 @@ def waits(node: ast.AST) -> bool:
     return any(waits(child) for child in ast.iter_child_nodes(node) if not isinstance(child, inner))
 
 
-def _execute(code: types.CodeType, namespace: dict[str, Any]) -> Any:
-    """Runs code; where it waits with `await` at its top level, until that is over."""
-    result = eval(code, namespace)
-    return _awaited(result) if code.co_flags & inspect.CO_COROUTINE else result
+def distinct(code: types.CodeType, mark: str) -> types.CodeType:
+    """Returns code that is equal to no other, that of the functions in it included.
+
+    Code of the same text is equal, whatever its file, and AutoGraph keeps what it made of equal code:
+    the frames of a second run would be those of the first.
+    """
+    parts = (distinct(c, mark) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_consts=(*parts, mark))
 
 
 def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
