@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import replace
 from typing import Any
 
-from sample_records import CLOSE, ENVIRONMENT, EQUAL, HOSTILE, KIB, memory, timing
+from sample_records import CLOSE, ENVIRONMENT, EQUAL, KIB, memory, poisoned, timing
 
 from tfinsight.records import (
     Backward,
@@ -331,32 +330,9 @@ def hollow() -> GraphCompare:
     return replace(empty(), runs=(row("eager"), row("graph")), compiled=compiled)
 
 
-FIXED = {"status", "execution", "coverage", "severity", "unit", "part", "by"}
-FIXED_VALUES = {
-    *("equal", "close", "different", "shape-only", "unchecked", "graphcompare"),
-    *("dense", "ragged", "sparse", "tensorflow", "native", "warning", "output"),
-}
-
-
 def hostile() -> GraphCompare:
     """A full record with markup in every string that is free text, names of rows included."""
     return poisoned(full())
-
-
-def poisoned(value: Any, name: str = "") -> Any:
-    """Returns `value` with markup added to its strings, but for those with a fixed set of values."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {
-            f.name: poisoned(getattr(value, f.name), f.name) for f in dataclasses.fields(value)
-        }
-        return replace(value, **fields)
-    if isinstance(value, tuple):
-        return tuple(poisoned(item, name) for item in value)
-    if isinstance(value, dict):
-        return {poisoned(key): poisoned(item) for key, item in value.items()}
-    if isinstance(value, str) and name not in FIXED and value not in FIXED_VALUES:
-        return value + HOSTILE
-    return value
 
 
 SAMPLES = (full, interrupted, empty, hollow, hostile)

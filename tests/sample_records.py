@@ -269,25 +269,29 @@ def failed_baseline() -> MapCost:
 
 def hostile() -> MapCost:
     """A full record with markup in every string that is free text, names of rows included."""
-    return _poisoned(full())
+    return poisoned(full())
 
 
-def _poisoned(value: Any, name: str = "") -> Any:
+FIXED = {"status", "execution", "coverage", "severity", "unit", "part", "by"}
+FIXED_VALUES = {
+    *("equal", "close", "different", "shape-only", "unchecked", "mapcost", "graphcompare"),
+    *("dense", "ragged", "sparse", "tensorflow", "native", "warning", "output"),
+}
+
+
+def poisoned(value: Any, name: str = "") -> Any:
     """Returns `value` with markup added to its strings, but for those with a fixed set of values."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
-            f.name: _poisoned(getattr(value, f.name), f.name) for f in dataclasses.fields(value)
+            f.name: poisoned(getattr(value, f.name), f.name) for f in dataclasses.fields(value)
         }
         return replace(value, **fields)
     if isinstance(value, tuple):
-        return tuple(_poisoned(item, name) for item in value)
+        return tuple(poisoned(item, name) for item in value)
     if isinstance(value, dict):
-        return {_poisoned(key): _poisoned(item) for key, item in value.items()}
-    fixed = {"status", "execution", "coverage", "severity", "source", "unit"}
-    verdicts = {"equal", "close", "different", "shape-only", "unchecked", "mapcost", "dense"}
-    if isinstance(value, str) and name not in fixed - {"source"} and value not in verdicts:
-        sources = {"tensorflow", "native", "warning", "output"}
-        return value if value in sources else value + HOSTILE
+        return {poisoned(key): poisoned(item) for key, item in value.items()}
+    if isinstance(value, str) and name not in FIXED and value not in FIXED_VALUES:
+        return value + HOSTILE
     return value
 
 

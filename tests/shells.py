@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,31 @@ class Ran:
     error: BaseException | None
     shown: list[dict[str, Any]] = field(default_factory=list)
     printed: str = ""
+
+
+def run_case(shell: Shell, case: dict[str, Any], magic: str, check: Callable[[Any], None]) -> Ran:
+    """Runs a case's set-up and its cell under a magic, and checks what holds of any case.
+
+    Args:
+        shell: a fresh one.
+        case: see `map_cells`.
+        magic: the magic's line.
+        check: is given the report's record of a case that ends without an error.
+    """
+    expect = case["expect"]
+    shell.ok(case["setup"])
+    ran = shell.run(f"{magic}\n{case['cell']}")
+    if "raises" in expect:
+        assert type(ran.error).__name__ == expect["raises"]
+        assert "tfinsight" not in ran.printed or expect["raises"] == "UsageError"
+    else:
+        assert ran.error is None, ran.printed
+        check(shell.record)
+    for wanted in expect.get("names", ()):
+        assert wanted in shell.names
+    for expression, value in expect.get("values", {}).items():
+        assert eval(expression, shell.names) == value
+    return ran
 
 
 class Shell:

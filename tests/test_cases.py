@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from map_cells import CASES
+from shells import run_case
 
 BY_NAME = {case["name"]: case for case in CASES}
 DRAW = "import tensorflow as tf, numpy as np, random\n" + (
@@ -17,21 +18,7 @@ DRAW = "import tensorflow as tf, numpy as np, random\n" + (
 @pytest.mark.parametrize("name", [case["name"] for case in CASES])
 def test_case_holds(shell, name):
     case = BY_NAME[name]
-    expect = case["expect"]
-    shell.ok(case["setup"])
-
-    ran = shell.run("%%mapcost\n" + case["cell"])
-
-    if "raises" in expect:
-        assert type(ran.error).__name__ == expect["raises"]
-        assert "tfinsight" not in ran.printed or expect["raises"] == "UsageError"
-    else:
-        assert ran.error is None, ran.printed
-        check_report(shell.record, expect)
-    for wanted in expect.get("names", ()):
-        assert wanted in shell.names
-    for expression, value in expect.get("values", {}).items():
-        assert eval(expression, shell.names) == value
+    run_case(shell, case, "%%mapcost", lambda record: check_report(record, case["expect"]))
 
 
 def check_report(record, expect):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from graph_cells import CASES
+from shells import run_case
 
 BY_NAME = {case["name"]: case for case in CASES}
 
@@ -12,22 +13,13 @@ BY_NAME = {case["name"]: case for case in CASES}
 def test_case_holds(shell, name):
     case = BY_NAME[name]
     expect = case["expect"]
-    shell.ok(case["setup"])
 
-    ran = shell.run("%%graphcompare --budget 6\n" + case["cell"])
-
-    if "raises" in expect:
-        assert type(ran.error).__name__ == expect["raises"]
-        assert "tfinsight" not in ran.printed or expect["raises"] == "UsageError"
-    else:
-        assert ran.error is None, ran.printed
-        check_report(shell.record, expect)
+    def check(record):
+        check_report(record, expect)
         assert shell.report.to_text()
         assert shell.report.to_html()
-    for wanted in expect.get("names", ()):
-        assert wanted in shell.names
-    for expression, value in expect.get("values", {}).items():
-        assert eval(expression, shell.names) == value
+
+    ran = run_case(shell, case, "%%graphcompare --budget 6", check)
     if "prints" in expect:
         assert ran.printed.startswith(expect["prints"])
         assert ran.printed.count(expect["prints"]) == 1

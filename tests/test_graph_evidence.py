@@ -11,8 +11,8 @@ import tensorflow as tf
 from tfinsight.cell import distinct
 from tfinsight.compiler.autodiff import backward_facts, kept_by_line
 from tfinsight.compiler.collected_graphs import collecting, matching
-from tfinsight.compiler.grappler import folded_names, grappler_facts
-from tfinsight.compiler.lines import LineMap, Source, line_map
+from tfinsight.compiler.grappler import grappler_facts
+from tfinsight.compiler.lines import LineMap, line_map
 from tfinsight.compiler.tracing import ops_by_line
 from tfinsight.tensorflow_private import gradient_calls
 
@@ -30,7 +30,7 @@ class Traced(NamedTuple):
         with collecting() as collected:
             self.function(*self.arguments)
         triple = matching(collected.graphs, self.concrete)
-        return grappler_facts(triple, self.lines), triple
+        return grappler_facts(triple, self.lines)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def traced(request):
         function = tf.function(namespace["f"], input_signature=signature)
         with gradient_calls() as gradients:
             concrete = function.get_concrete_function(*arguments)
-        lines = line_map(concrete.graph, [Source(filename, offset)], gradients)
+        lines = line_map(concrete.graph, {filename: offset}, gradients)
         return Traced(concrete, lines, function, arguments)
 
     yield run
@@ -316,8 +316,8 @@ def f(x):
     return x * scale
 """
     cell = traced(source, tf.ones(X))
-    facts, triple = cell.grappler()
-    assert folded_names(triple) == {"mul", "Sqrt", "add"}
+    facts, folded = cell.grappler()
+    assert folded == {"mul", "Sqrt", "add"}
     assert [(t.name, t.op, t.size_bytes, t.line) for t in facts.folded] == [("add", "AddV2", 4, 2)]
     assert (facts.removed_count, facts.added_count, facts.moved_count) == (0, 0, 0)
     # x, three constants, four ops, a pass-through and the result; then x, one constant, one op, result.

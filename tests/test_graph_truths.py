@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tfinsight
 from tfinsight.compiler.autodiff import kept_by_line
-from tfinsight.compiler.lines import Source, line_map
+from tfinsight.compiler.lines import line_map
 from tfinsight.tensorflow_private import gradient_calls
 
 TF = "import tensorflow as tf\nimport numpy as np\n"
@@ -149,7 +149,7 @@ def test_lines_of_helpers_loops_and_functions():
 
     first = cell.__code__.co_firstlineno
     concrete = tf.function(cell).get_concrete_function(tf.ones([4]))
-    lines = line_map(concrete.graph, [Source(__file__, first - 1)])
+    lines = line_map(concrete.graph, {__file__: first - 1})
     assert lines.line("Sum") == 6
     inside = [name for name in ("while/body/_1/while/Sin", "while/Sin") if lines.line(name)]
     assert [lines.line(name) for name in inside] == [5, 5]
@@ -173,7 +173,7 @@ def test_the_backward_pass_of_an_own_function_belongs_to_its_call():
     first = cell.__code__.co_firstlineno
     with gradient_calls() as gradients:
         concrete = tf.function(cell).get_concrete_function(tf.ones([8, 4]), tf.ones([4, 4]))
-    lines = line_map(concrete.graph, [Source(__file__, first - 1)], gradients)
+    lines = line_map(concrete.graph, {__file__: first - 1}, gradients)
     assert kept_by_line(concrete, lines)[4] == 8 * 4 * 4
     calls = [op.name for op in concrete.graph.get_operations() if "PartitionedCall" in op.type]
     assert [lines.line(name) for name in calls] == [5, 5]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+import sample_graph_records as graph_samples
 import sample_records as samples
 from sample_records import (
     HOSTILE,
@@ -30,6 +31,11 @@ from tfinsight.render.html import render_html, render_page
 from tfinsight.render.text import verdict_sentence
 
 SAMPLES = pytest.mark.parametrize("make", samples.SAMPLES, ids=lambda make: make.__name__)
+ALL_KINDS = pytest.mark.parametrize(
+    "make",
+    [*samples.SAMPLES, *graph_samples.SAMPLES],
+    ids=lambda make: f"{make.__module__}.{make.__name__}",
+)
 VOID = {"br", "img", "meta"}
 
 
@@ -65,7 +71,7 @@ def plain(text):
     return " ".join("".join(Page(text).words).split())
 
 
-@SAMPLES
+@ALL_KINDS
 @pytest.mark.parametrize("draw", [render_html, render_page])
 def test_the_markup_nests_and_is_the_same_each_time(make, draw):
     html = draw(make())
@@ -73,7 +79,7 @@ def test_the_markup_nests_and_is_the_same_each_time(make, draw):
     assert draw(make()) == html
 
 
-@SAMPLES
+@ALL_KINDS
 def test_nothing_runs_and_nothing_is_loaded(make):
     html = render_page(make())
     page = Page(html)

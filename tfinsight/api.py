@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from tfinsight.allocator_switch import request_full_coverage
 from tfinsight.code_workload import CodeWorkload
@@ -57,9 +58,6 @@ from tfinsight.records import (
 from tfinsight.report import Report
 from tfinsight.source_text import call_text
 from tfinsight.workload import Wording, Workload
-
-if TYPE_CHECKING:
-    from tfinsight.render.widgets import NoProgress, TerminalProgress
 
 AnyMeasurement = TypeVar("AnyMeasurement", bound=Measurement)
 AnyRecord = TypeVar("AnyRecord", bound=Comparison)
@@ -167,14 +165,7 @@ def mapcost(
     workload = function_workload(fn, elems, wording, MapChoice(), namespace={})
     request.settle()
     workload = replace(workload, batched=batched, batched_name=options.batched, variants=named)
-    shown = _default_progress(quiet)
-    try:
-        report = measure_map(workload, options, progress or shown)
-    finally:
-        shown.clear()
-    if path is not None:
-        report.save(path)
-    return report
+    return _reported(partial(measure_map, workload, options), quiet, progress, path)
 
 
 def graphcompare(
@@ -236,14 +227,7 @@ def graphcompare(
     name = getattr(fn, "__name__", type(fn).__name__)
     workload = code_workload(fn, args, kwargs, name, named)
     request.settle()
-    shown = _default_progress(quiet)
-    try:
-        report = measure_graph(workload, options, progress or shown)
-    finally:
-        shown.clear()
-    if path is not None:
-        report.save(path)
-    return report
+    return _reported(partial(measure_graph, workload, options), quiet, progress, path)
 
 
 def measure_map(workload: Workload, options: MapOptions, progress: Progress) -> Report:
@@ -344,7 +328,17 @@ def _size(given: int | str | None) -> int | None:
     return parse_size(given) if isinstance(given, str) else given
 
 
-def _default_progress(quiet: bool) -> NoProgress | TerminalProgress:
+def _reported(
+    measure: Callable[[Progress], Report], quiet: bool, progress: Progress | None, path: str | None
+) -> Report:
+    """Measures with progress on the terminal, unless told otherwise, and saves the report."""
     from tfinsight.render.widgets import NoProgress, TerminalProgress
 
-    return NoProgress() if quiet else TerminalProgress()
+    shown = NoProgress() if quiet else TerminalProgress()
+    try:
+        report = measure(progress or shown)
+    finally:
+        shown.clear()
+    if path is not None:
+        report.save(path)
+    return report

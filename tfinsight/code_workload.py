@@ -31,19 +31,6 @@ class CodeWords:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the measured source stands, for finding lines by the frames of traced ops.
-
-    Attributes:
-        filename: under which it is registered.
-        offset: line of the file less line of the cell.
-    """
-
-    filename: str
-    offset: int
-
-
-@dataclass(frozen=True)
 class Obstacle:
     """A statement that can't be run again, or not as a graph.
 
@@ -72,7 +59,8 @@ class CodeWorkload:
         initial: name to the value of other names that it reads and then assigns anew.
         roots: name to everything else that it refers to.
         words: how the user wrote it.
-        places: where its source stands.
+        offsets: file that holds lines of its source to line of the file less line of the source; frames
+            of traced ops and of errors are found by them.
         plain_run_s: seconds of the plain run of what is measured; `None` if there was none.
         functions: functions under `tf.function` that the plain run called.
         traces: how often each was traced in the plain run.
@@ -88,7 +76,7 @@ class CodeWorkload:
     initial: Mapping[str, Any]
     roots: Mapping[str, Any]
     words: CodeWords
-    places: tuple[Place, ...] = ()
+    offsets: Mapping[str, int] = field(default_factory=dict)
     plain_run_s: float | None = None
     functions: tuple[Any, ...] = ()
     traces: tuple[int, ...] = ()

@@ -15,7 +15,6 @@ from tfinsight.code_workload import (
     CodeWords,
     CodeWorkload,
     Obstacle,
-    Place,
     is_comparable,
     is_input,
     is_numeric_array,
@@ -34,7 +33,7 @@ from tfinsight.tensorflow_private import is_tf_function
 
 FUNCTION_NAME, PASTED_NAME = "cell", "step"
 _LONGEST_STATEMENT = 60
-# Each run has a file name of its own: AutoGraph keeps what it made of a file's functions.
+# Each run has a file name of its own, by which the lines of its ops are found.
 _runs = itertools.count(1)
 
 
@@ -71,7 +70,7 @@ def run_and_split(cell: Cell, namespace: dict[str, Any], also: Sequence[str]) ->
         initial, arrays, inputs = {**initial, **inputs, **arrays}, {}, {}
     returned = _returned(measured, namespace)
     parameters = [*inputs, *arrays, *initial]
-    function, place = _function(cell, nodes, parameters, returned, namespace)
+    function, offsets = _function(cell, nodes, parameters, returned, namespace)
     words = _words(cell, plain, count, returned)
     return CodeWorkload(
         function=function,
@@ -85,7 +84,7 @@ def run_and_split(cell: Cell, namespace: dict[str, Any], also: Sequence[str]) ->
             call=f"{PASTED_NAME}({', '.join(parameters)})",
             models=tuple(models),
         ),
-        places=(place, Place(cell.filename, _LINES_OF_MAGIC)),
+        offsets={**offsets, cell.filename: _LINES_OF_MAGIC},
         plain_run_s=sum(run.seconds for run in measured),
         functions=plain.functions,
         traces=plain.traces,
@@ -127,7 +126,7 @@ def function_workload(
         return function(*positional, **{n: given[n] for n in keywords})
 
     in_order = not keywords and order == positions
-    source, places = _source_of(function)
+    source, offsets = _source_of(function)
     return CodeWorkload(
         function=function if in_order else measured,
         inputs=inputs,
@@ -141,7 +140,7 @@ def function_workload(
             result=f"what {name} returns",
             call=f"{name}({', '.join(named)})",
         ),
-        places=places,
+        offsets=offsets,
         functions=(function,) if is_tf_function(function) else (),
         variants=also,
     )
@@ -153,9 +152,9 @@ def _function(
     parameters: Sequence[str],
     returned: Sequence[str],
     namespace: dict[str, Any],
-) -> tuple[Callable[..., Any], Place]:
+) -> tuple[Callable[..., Any], dict[str, int]]:
     if any(map(waits, nodes)):  # an obstacle, so that it is never called
-        return lambda: None, Place(cell.filename, _LINES_OF_MAGIC)
+        return lambda: None, {}
     made = function_text(cell.source, nodes, FUNCTION_NAME, parameters, returned)
     text = f"{made.text}# measured, run {next(_runs)}\n"
     try:
@@ -165,7 +164,7 @@ def _function(
         raise WorkloadError(
             f"the cell can't be made a function: line {line}: {error.msg}"
         ) from None
-    return function, Place(filename, made.offset + _LINES_OF_MAGIC)
+    return function, {filename: made.offset + _LINES_OF_MAGIC}
 
 
 def _pasted(
@@ -191,10 +190,7 @@ def _returned(measured: Sequence[StatementRun], namespace: Mapping[str, Any]) ->
 
 def _words(cell: Cell, plain: PlainRun, count: int, returned: Sequence[str]) -> CodeWords:
     nodes = [run.node for run in plain.statements]
-    lines = [
-        (first_line(n) - _LINES_OF_MAGIC, (n.end_lineno or n.lineno) - _LINES_OF_MAGIC)
-        for n in nodes
-    ]
+    lines = [_lines_of(node) for node in nodes]
     first, last = lines[count][0], lines[-1][1]
     shown = "\n".join(cell.text.splitlines()[first - 1 : last])
     return CodeWords(
@@ -225,7 +221,7 @@ def _obstacles(cell: Cell, measured: Sequence[StatementRun]) -> tuple[Obstacle, 
                 moving = moves_on(run.names_before.get(node.id))
                 if moving is not None:
                     why.append(f"reads the {moving} `{node.id}`, which moves on with every run")
-        line = first_line(run.node) - _LINES_OF_MAGIC
+        line, _ = _lines_of(run.node)
         found += [Obstacle(line, _text(cell, run.node), w) for w in dict.fromkeys(why)]
     return tuple(found)
 
@@ -297,7 +293,7 @@ def _named_arguments(
     return named
 
 
-def _source_of(function: Any) -> tuple[str, tuple[Place, ...]]:
+def _source_of(function: Any) -> tuple[str, dict[str, int]]:
     """Returns the source of a function and where it stands, nothing where it can't be had."""
     plain = getattr(function, "python_function", function)
     plain = inspect.unwrap(plain)
@@ -305,5 +301,5 @@ def _source_of(function: Any) -> tuple[str, tuple[Place, ...]]:
         lines, first = inspect.getsourcelines(plain)
         filename = inspect.getsourcefile(plain) or plain.__code__.co_filename
     except (OSError, TypeError, AttributeError):
-        return "", ()
-    return "".join(lines), (Place(filename, first - 1),)
+        return "", {}
+    return "".join(lines), {filename: first - 1}

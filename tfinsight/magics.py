@@ -261,7 +261,7 @@ def _frames_from(trace: types.TracebackType | None, filename: str) -> types.Trac
 def completions(_: Any, event: Any) -> Sequence[str]:
     """Returns what can follow in a line that begins with a magic."""
     from tfinsight.strategies import EXECUTIONS, GRID
-    from tfinsight.strategies.graph_rows import MIXED_DTYPES, graph_rows
+    from tfinsight.strategies.graph_rows import graph_rows
 
     of_graphs = "graphcompare" in event.line.split(maxsplit=1)[0]
     previous = event.line[: len(event.line) - len(event.symbol)].split()[-1:]
@@ -270,10 +270,11 @@ def completions(_: Any, event: Any) -> Sequence[str]:
             return [*(row.id for row in graph_rows((), None, "fit")), "as-written"]
         mappings = dict.fromkeys(row.mapping for row in GRID)
         return [*(row.id for row in GRID), *mappings, *EXECUTIONS, "as-written"]
-    if previous and previous[0] == "--mixed":
-        return list(MIXED_DTYPES)
+    options = GRAPH_OPTIONS if of_graphs else MAP_OPTIONS
+    for option in options:
+        if option.choices and previous and previous[0] in option.flags:
+            return option.choices
     if event.symbol.startswith("-"):
-        options = GRAPH_OPTIONS if of_graphs else MAP_OPTIONS
         return [flag for option in options for flag in option.flags if flag.startswith("--")]
     return []  # the notebook's own names are completed by IPython
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tfinsight.records import GraphOptions, MapOptions
+from tfinsight.records import MIXED_DTYPES, GraphOptions, MapOptions
 
 
 class Option(NamedTuple):
@@ -18,6 +18,7 @@ class Option(NamedTuple):
         metavar: what its value is called, `None` for a switch.
         convert: text to value; raises `ValueError` with what was expected.
         forms: `magic` (both magics) and `function`, where it can be given.
+        choices: all values that it can have, where they are few; offered for completion.
     """
 
     flags: tuple[str, ...]
@@ -25,6 +26,7 @@ class Option(NamedTuple):
     metavar: str | None = None
     convert: Callable[[str], Any] = str
     forms: tuple[str, ...] = ("magic", "function")
+    choices: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -102,8 +104,8 @@ def parse_mixed(text: str) -> str:
     Raises:
         ValueError: neither `bfloat16` nor `float16`.
     """
-    if text not in ("bfloat16", "float16"):
-        raise ValueError(f"expected bfloat16 or float16, not `{text}`")
+    if text not in MIXED_DTYPES:
+        raise ValueError(f"expected {' or '.join(MIXED_DTYPES)}, not `{text}`")
     return text
 
 
@@ -172,6 +174,7 @@ GRAPH_OPTIONS: tuple[Option, ...] = (
         "try mixed precision, too: bfloat16 or float16",
         "DTYPE",
         parse_mixed,
+        choices=MIXED_DTYPES,
     ),
     Option(("--passes",), "measure what each pass of the graph optimizer does alone"),
     *_SHARED,

@@ -296,7 +296,10 @@ def called_functions() -> Iterator[list[tuple[Any, int]]]:
 
 @contextlib.contextmanager
 def created_variables() -> Iterator[set[int]]:
-    """Collects the ids of the variables that are made until the block ends; it keeps them alive."""
+    """Collects the ids of the variables that are made until the block ends.
+
+    They are not kept alive, so look only for variables that are: another may have the id of one gone.
+    """
     variable_class = resolve("BaseResourceVariable")
     original = variable_class.__init__
     ids: set[int] = set()

@@ -9,10 +9,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfinsight.compiler.graph import BRANCHES, CALLS, LOOPS, PLUMBING
+from tfinsight.compiler.graph import (
+    BRANCHES,
+    CALLS,
+    LOOPS,
+    PLUMBING,
+    named_operations,
+    scoped_graphs,
+)
 from tfinsight.compiler.lines import LineMap
-from tfinsight.compiler.origins import scoped_graphs
-from tfinsight.compiler.tracing import graph_tensor, largest, named_operations
+from tfinsight.compiler.tracing import graph_tensor, largest
 from tfinsight.records import Backward, GraphTensor
 
 _SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank", "VariableShape"})

@@ -6,13 +6,13 @@ convolutions, sums and simple elementwise ops, each element counted once. What i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 
-from tfinsight.compiler.graph import BRANCHES, CALLS, LOOPS, called_graphs
+from tfinsight.compiler.graph import BRANCHES, CALLS, LOOPS, scoped_graphs
 from tfinsight.tensorflow_private import resolve
 
 # Kinds of op that hand values on, place them elsewhere or compare them, and compute none.
@@ -73,14 +73,6 @@ def flops(graph: Any) -> Flops:
         return _of_graph(graph)
 
 
-def operations(graph: Any) -> Iterator[Any]:
-    """Returns all ops of a traced graph, bodies of called functions included, each body once a call."""
-    for op in graph.get_operations():
-        yield op
-        for body in called_graphs(op):
-            yield from operations(body)
-
-
 def is_floating(tensors: Iterable[Any]) -> bool:
     """Tells whether any of the tensors has real or complex numbers."""
     return any(tensor.dtype.is_floating or tensor.dtype.is_complex for tensor in tensors)
@@ -97,7 +89,7 @@ def _of_graph(graph: Any) -> Flops:
 
 
 def _of_call(op: Any) -> Flops:
-    parts = [_of_graph(body) for body in called_graphs(op)]
+    parts = [_of_graph(body) for _, body in scoped_graphs(op)]
     total = Flops()
     if op.type in BRANCHES and len({part.count for part in parts}) > 1:
         total.uncounted.add(op.type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -22,7 +22,14 @@ RANDOM = re.compile(
 LOOPS = frozenset({"While", "StatelessWhile"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_FUNCTION_ATTRIBUTES = ("f", "cond", "body", "then_branch", "else_branch", "branches")
+# Kind of op to the attributes that name the functions it runs, each with the scope that lowering gives
+# to their ops: both branches of a condition may hold an op of one name (`cond/then/cond/Sin`).
+FUNCTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    **dict.fromkeys(CALLS, (("f", ""),)),
+    **dict.fromkeys(LOOPS, (("cond", "cond/"), ("body", "body/"))),
+    **dict.fromkeys(("If", "StatelessIf"), (("then_branch", "then/"), ("else_branch", "else/"))),
+    **dict.fromkeys(("Case", "StatelessCase"), (("branches", "branch{}/"),)),
+}
 # Ops that no user wrote: they carry values in and out of a graph or a function.
 PLUMBING = frozenset({"Placeholder", "NoOp", "Identity", "IdentityN", "Const", "_Arg", "_Retval"})
 # How vectorized_map names the loop that it runs for an op without a vectorized form.
@@ -57,6 +64,11 @@ def random_ops(kinds: Any) -> tuple[str, ...]:
     """Returns those of `kinds` that draw random numbers from a stream with a state."""
     drawing = [k for k in kinds if RANDOM.search(k) and not k.startswith("Stateless")]
     return tuple(sorted(drawing))
+
+
+def draws_statelessly(kinds: Iterable[str]) -> bool:
+    """Tells whether any of `kinds` draws random numbers from a seed that is an input."""
+    return any(kind.startswith("StatelessRandom") for kind in kinds)
 
 
 def working_op_count(concrete: Any) -> int:
@@ -94,17 +106,31 @@ def live_bytes_bound(concrete: Any) -> tuple[int, bool]:
     return peak, known
 
 
-def called_graphs(op: Any) -> Iterator[Any]:
-    """Yields the graphs of the functions that a call, a loop or a branch runs."""
-    if op.type not in LOOPS | BRANCHES | CALLS:
-        return
-    attributes = {attribute.name for attribute in op.op_def.attr}
-    for name in (name for name in _FUNCTION_ATTRIBUTES if name in attributes):
-        value = op.get_attr(name)
-        for function in value if isinstance(value, (list, tuple)) else [value]:
+def scoped_graphs(op: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the graphs that a call, a loop or a branch runs, each with the scope of its ops.
+
+    The same scope stands in the optimized graph and in the profiler's trace, with a number behind
+    (see `origins.canonical`).
+    """
+    for attribute, scope in FUNCTIONS.get(op.type, ()):
+        value = op.get_attr(attribute)
+        for index, function in enumerate(value if isinstance(value, (list, tuple)) else [value]):
             graph = function_graph(op.graph, function.name)
-            if graph is not None:
-                yield graph
+            if graph is not None:  # a function that was loaded may have none
+                yield f"{op.name}/{scope.format(index)}", graph
+
+
+def operations(graph: Any) -> Iterator[Any]:
+    """Returns all ops of a traced graph, bodies of called functions included, each body once a call."""
+    return (op for _, op in named_operations(graph))
+
+
+def named_operations(graph: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields all ops of a graph and of the functions that it runs, by the names of the calls."""
+    for op in graph.get_operations():
+        yield prefix + op.name, op
+        for scope, body in scoped_graphs(op):
+            yield from named_operations(body, prefix + scope)
 
 
 def _nodes(definition: Any) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -27,7 +27,19 @@ _NEVER_FOLDED = re.compile(
 )
 
 
-def grappler_facts(triple: GraphTriple, lines: LineMap) -> Grappler:
+class Optimized(NamedTuple):
+    """What Grappler did to a graph.
+
+    Attributes:
+        facts: for the record.
+        folded: names of all ops whose values were computed while optimizing.
+    """
+
+    facts: Grappler
+    folded: frozenset[str]
+
+
+def grappler_facts(triple: GraphTriple, lines: LineMap) -> Optimized:
     """Compares a function's graph before optimization, called functions inlined, with the one after.
 
     Args:
@@ -44,7 +56,7 @@ def grappler_facts(triple: GraphTriple, lines: LineMap) -> Grappler:
     gone = [node.op for name, node in before.items() if name not in accounted]
     known = before.keys() | set(renamed.values())
     new = [node.op for n, node in after.items() if n not in known and not is_fused(node)]
-    return Grappler(
+    facts = Grappler(
         nodes_before=len(before),
         nodes_after=len(after),
         folded_count=len(folded),
@@ -63,12 +75,7 @@ def grappler_facts(triple: GraphTriple, lines: LineMap) -> Grappler:
             ).most_common()
         ),
     )
-
-
-def folded_names(triple: GraphTriple) -> set[str]:
-    """Returns the names of the ops whose values were computed while optimizing."""
-    after = lowered(triple.after)
-    return _folded(inlined(triple.before, after.__contains__), after)
+    return Optimized(facts, frozenset(folded))
 
 
 def folded_inputs(triple: GraphTriple) -> tuple[str, ...]:

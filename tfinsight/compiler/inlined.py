@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tfinsight.compiler.graph import BRANCHES, CALLS, LOOPS
+from tfinsight.compiler.graph import CALLS, FUNCTIONS
 from tfinsight.compiler.origins import canonical
 
 # Lowering a loop or a branch leaves nodes that carry values in, out and around; each ends in a number.
@@ -71,17 +71,10 @@ def _nodes(
 
 def _function_names(node: Any) -> Iterator[tuple[str, str]]:
     """Yields the functions that a node runs, each with the scope that lowering gives to its nodes."""
-    if node.op in CALLS:
-        yield "", node.attr["f"].func.name
-    elif node.op in LOOPS:
-        yield "cond/", node.attr["cond"].func.name
-        yield "body/", node.attr["body"].func.name
-    elif node.op in BRANCHES and node.op.endswith("Case"):
-        for index, branch in enumerate(node.attr["branches"].list.func):
-            yield f"branch{index}/", branch.name
-    elif node.op in BRANCHES:
-        yield "then/", node.attr["then_branch"].func.name
-        yield "else/", node.attr["else_branch"].func.name
+    for attribute, scope in FUNCTIONS.get(node.op, ()):
+        value = node.attr[attribute]
+        for index, function in enumerate(value.list.func or [value.func]):
+            yield scope.format(index), function.name
 
 
 def _outer(name: str, prefix: str, arguments: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tfinsight.compiler.origins import GRADIENT, Origin, canonical, read_origins
 from tfinsight.tensorflow_private import GradientCall
@@ -17,18 +17,6 @@ _ADDED_SCOPE = re.compile(
 _PASS = re.compile(r"\w*Optimizer$|ConstantFolding$")
 _STAGE = re.compile(r"^[A-Z][A-Za-z]*_(Leaf_\d+_)?")
 _ADDED_END = re.compile(r"(-(folded|reduction|constant)\S*|_recip|_grad|:\d+|;.*)$")
-
-
-class Source(NamedTuple):
-    """A file that holds lines of the cell.
-
-    Attributes:
-        filename: as frames have it.
-        offset: line of the file less line of the cell.
-    """
-
-    filename: str
-    offset: int
 
 
 class LineMap:
@@ -89,19 +77,18 @@ class LineMap:
 
 
 def line_map(
-    graph: Any, sources: Sequence[Source], gradients: Sequence[GradientCall] = ()
+    graph: Any, offsets: Mapping[str, int], gradients: Sequence[GradientCall] = ()
 ) -> LineMap:
     """Reads the tracebacks of a traced graph, functions that it calls included.
 
-    The line is that of the innermost frame in the sources: a helper from elsewhere is attributed to
+    The line is that of the innermost frame in these files: a helper from elsewhere is attributed to
     the line that calls it, one that stands in the cell to the line inside it.
 
     Args:
         graph: the `FuncGraph`.
-        sources: the files that hold the cell's lines.
+        offsets: file that holds lines of the cell to line of the file less line of the cell.
         gradients: the gradients that were computed while it was traced.
     """
-    offsets = {source.filename: source.offset for source in sources}
     return LineMap(read_origins(graph, offsets, gradients))
 
 

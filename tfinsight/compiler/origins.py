@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tfinsight.compiler.graph import CALLS, LOOPS, called_graphs
+from tfinsight.compiler.graph import CALLS, scoped_graphs
 from tfinsight.tensorflow_private import GradientCall
 
 # What runs a gradient, among the frames of an op's traceback.
@@ -48,25 +48,6 @@ class _Inside:
     prefix: str = ""
     caller: Origin = NOWHERE
     forward: str = ""
-
-
-def scoped_graphs(op: Any) -> Iterator[tuple[str, Any]]:
-    """Yields the graphs that an op runs, each with the scope that lowering gives to its ops.
-
-    Both branches of a condition may hold an op of one name, so the scope tells which is meant:
-    `cond/then/cond/Sin`. The same name stands in the optimized graph and in the profiler's trace, with
-    a number behind `then` (see `canonical`).
-    """
-    for index, graph in enumerate(called_graphs(op)):
-        if op.type in CALLS:
-            scope = ""
-        elif op.type in LOOPS:
-            scope = ("cond/", "body/")[index]
-        elif op.type.endswith("Case"):
-            scope = f"branch{index}/"
-        else:
-            scope = ("then/", "else/")[index]
-        yield f"{op.name}/{scope}", graph
 
 
 def canonical(name: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfinsight.compiler.flops import flops, operations
-from tfinsight.compiler.graph import BRANCHES, CALLS, LOOPS, PLUMBING
+from tfinsight.compiler.flops import flops
+from tfinsight.compiler.graph import BRANCHES, CALLS, LOOPS, PLUMBING, operations
 from tfinsight.compiler.traffic import moved_bytes
 from tfinsight.records import Platform
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
-from tfinsight.compiler.graph import CALLS, PLUMBING
+from tfinsight.compiler.graph import CALLS, PLUMBING, named_operations, operations
 from tfinsight.compiler.lines import LineMap
-from tfinsight.compiler.origins import scoped_graphs
 from tfinsight.records import GraphFacts, GraphTensor, Tracing
 
 MOST_TENSORS = 20
@@ -23,8 +21,8 @@ def tracing_facts(concrete: Any, facts: GraphFacts, lines: LineMap) -> Tracing:
         lines: of the cell.
     """
     graph = concrete.graph
-    operations = list(_operations(graph))
-    constants = [_tensor(op.outputs[0], lines) for op in operations if op.type == "Const"]
+    ops = list(operations(graph))
+    constants = [_tensor(op.outputs[0], lines) for op in ops if op.type == "Const"]
     captured = [
         _tensor(inside, lines)
         for outside, inside in graph.captures
@@ -33,9 +31,9 @@ def tracing_facts(concrete: Any, facts: GraphFacts, lines: LineMap) -> Tracing:
     variables = [_variable(variable) for variable in concrete.variables]
     return Tracing(
         op_count=facts.op_count,
-        function_count=len({id(op.graph) for op in operations}) - 1,
+        function_count=len({id(op.graph) for op in ops}) - 1,
         kinds=dict(facts.op_kinds),
-        placed=sum(lines.line(op.name) is not None for op in operations),
+        placed=sum(lines.line(op.name) is not None for op in ops),
         constants=largest(constants),
         constant_bytes=sum(constant.size_bytes or 0 for constant in constants),
         captured=largest(captured),
@@ -61,26 +59,9 @@ def ops_by_line(concrete: Any, lines: LineMap) -> tuple[dict[int, int], dict[int
     return dict(forward), dict(backward)
 
 
-def named_operations(graph: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yields all ops of a graph and of the functions that it runs, by the names of the calls."""
-    for op in graph.get_operations():
-        yield prefix + op.name, op
-        for scope, body in scoped_graphs(op):
-            yield from named_operations(body, prefix + scope)
-
-
 def graph_tensor(tensor: Any, name: str, line: int | None) -> GraphTensor:
     """Describes a symbolic tensor."""
-    shape = tensor.shape
-    known = shape.num_elements() is not None and tensor.dtype.base_dtype.size
-    return GraphTensor(
-        name=name,
-        op=tensor.op.type,
-        dtype=tensor.dtype.base_dtype.name,
-        shape=None if shape.rank is None else tuple(shape.as_list()),
-        size_bytes=shape.num_elements() * tensor.dtype.base_dtype.size if known else None,
-        line=line,
-    )
+    return _described(tensor, name, tensor.op.type, line)
 
 
 def largest(tensors: list[GraphTensor]) -> tuple[GraphTensor, ...]:
@@ -88,20 +69,23 @@ def largest(tensors: list[GraphTensor]) -> tuple[GraphTensor, ...]:
     return tuple(sorted(tensors, key=lambda t: (-(t.size_bytes or 0), t.name))[:MOST_TENSORS])
 
 
-def _operations(graph: Any) -> Iterator[Any]:
-    return (op for _, op in named_operations(graph))
-
-
 def _tensor(tensor: Any, lines: LineMap) -> GraphTensor:
     return graph_tensor(tensor, tensor.op.name, lines.line(tensor.op.name))
 
 
 def _variable(variable: Any) -> GraphTensor:
-    count = variable.shape.num_elements()
+    return _described(variable, variable.name.split(":")[0], "VarHandleOp", None)
+
+
+def _described(value: Any, name: str, kind: str, line: int | None) -> GraphTensor:
+    """Describes a tensor or a variable by its static shape."""
+    shape, dtype = value.shape, value.dtype.base_dtype
+    count = shape.num_elements()
     return GraphTensor(
-        name=variable.name.split(":")[0],
-        op="VarHandleOp",
-        dtype=variable.dtype.base_dtype.name,
-        shape=None if variable.shape.rank is None else tuple(variable.shape.as_list()),
-        size_bytes=None if count is None else count * variable.dtype.base_dtype.size,
+        name=name,
+        op=kind,
+        dtype=dtype.name,
+        shape=None if shape.rank is None else tuple(shape.as_list()),
+        size_bytes=count * dtype.size if count is not None and dtype.size else None,
+        line=line,
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tfinsight.findings.rows import is_ok, median_s, time_evidence
+from tfinsight.findings.rows import is_ok, median_s, peak_bytes, time_evidence
 from tfinsight.records import Evidence, Finding, GraphCompare, GraphTensor
 
 GRAPPLER_GUIDE = "https://www.tensorflow.org/guide/graph_optimization"
 XLA_GUIDE = "https://www.tensorflow.org/xla"
-AUTODIFF_GUIDE = "https://www.tensorflow.org/guide/advanced_autodiff"
 RECOMPUTE_GRAD = "https://www.tensorflow.org/api_docs/python/tf/recompute_grad"
 FUNCTION_GUIDE = "https://www.tensorflow.org/guide/function"
 
@@ -106,8 +105,7 @@ def backward_keeps(record: GraphCompare) -> Finding | None:
     backward = record.compiled.backward
     if backward is None or backward.kept_bytes < KEPT_BYTES:
         return None
-    graph = record.run("graph")
-    peak = None if graph is None or graph.memory is None else graph.memory.peak_bytes
+    peak = peak_bytes(record.run("graph"))
     if peak and backward.kept_bytes < KEPT_SHARE * peak:
         return None
     evidence = [

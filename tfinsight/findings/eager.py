@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tfinsight.findings.rows import is_ok, median_s, ratio, time_evidence
-from tfinsight.records import AS_WRITTEN, Evidence, Finding, GraphCompare, Run
+from tfinsight.findings.rows import is_ok, median_s, peak_bytes, ratio, time_evidence
+from tfinsight.records import AS_WRITTEN, Evidence, Finding, GraphCompare
 
 FUNCTION_GUIDE = "https://www.tensorflow.org/guide/function"
 EAGER_RATIO = 1.5
@@ -31,7 +31,7 @@ def eager_overhead(record: GraphCompare) -> Finding | None:
         bound = share < KERNEL_SHARE
         evidence.append(Evidence(f"ops that {eager.strategy} starts", profile.op_count, "count"))
         evidence.append(Evidence("share of the time that kernels account for", share, "%"))
-    eager_peak, graph_peak = _peak(eager), _peak(graph)
+    eager_peak, graph_peak = peak_bytes(eager), peak_bytes(graph)
     if eager_peak and graph_peak and eager_peak != graph_peak:
         evidence.append(Evidence("memory of eager over the graph's", eager_peak / graph_peak, "x"))
     return Finding(
@@ -98,7 +98,3 @@ def near_ceiling(record: GraphCompare) -> Finding | None:
         "elements) or another machine, not another way of running it.",
         strategies=(best.strategy,),
     )
-
-
-def _peak(run: Run) -> int | None:
-    return None if run.memory is None else run.memory.peak_bytes

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from tfinsight.records import AS_WRITTEN, CellFacts, Run
+from tfinsight.records import AS_WRITTEN, STEPS_PER_EXECUTION, CellFacts, Run
 
-_DECORATORS = {
-    "graph": "@tf.function",
-    "xla": "@tf.function(jit_compile=True)",
-}
+_OPTION = "tf.config.optimizer.set_experimental_options({{{option!r}: True}})\n\n"
+# What tf.function takes beside the function.
+_OPTIONS = {"graph": "", "xla": "jit_compile=True"}
 _SWITCHES = {
     "eager": "run_eagerly=True",
     "graph": "jit_compile=False",
     "xla": "jit_compile=True",
-    "steps-per-execution": "jit_compile=False, steps_per_execution=8",
+    "steps-per-execution": f"jit_compile=False, steps_per_execution={STEPS_PER_EXECUTION}",
 }
-_NO_GRAPPLER = 'tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})\n\n'
-_MIXED = "tf.config.optimizer.set_experimental_options({{{option!r}: True}})\n\n"
-_MIXED_OPTIONS = {
+# Rows that need an option of the graph optimizer.
+_OPTIMIZER_OPTIONS = {
+    "graph-no-grappler": "disable_meta_optimizer",
     "graph-bfloat16": "auto_mixed_precision_onednn_bfloat16",
     "graph-float16": "auto_mixed_precision",
 }
@@ -27,37 +26,28 @@ def row_code(cell: CellFacts, run: Run) -> str:
     if run.strategy == AS_WRITTEN:
         return cell.measured
     if "/" in run.strategy:
-        return _variant(cell, run)
+        name = run.strategy.rsplit("/", 1)[0]
+        arguments = cell.call[cell.call.find("(") :] if "(" in cell.call else "()"
+        return _compiled(name, arguments, run)
     if cell.entry is not None:
         return _keras(cell, run)
-    before = _NO_GRAPPLER if run.strategy == "graph-no-grappler" else ""
-    if run.strategy in _MIXED_OPTIONS:
-        before = _MIXED.format(option=_MIXED_OPTIONS[run.strategy])
+    option = _OPTIMIZER_OPTIONS.get(run.strategy)
+    before = "" if option is None else _OPTION.format(option=option)
+    if not cell.as_function:
+        return before + _compiled(cell.name, cell.call.removeprefix(cell.name), run)
     if run.execution == "eager":
-        return cell.measured if cell.as_function else cell.call
-    decorator = _DECORATORS[run.execution]
-    if cell.as_function:
-        return f"{before}{decorator}\n{cell.as_function}\n\n{cell.call}"
-    compiled = decorator.removeprefix("@")
-    made = compiled[:-1] if compiled.endswith(")") else f"{compiled}("
-    comma = ", " if made[-1] != "(" else ""
-    if comma:  # tf.function(jit_compile=True) takes the function first
-        made, options = made.split("(", 1)
-        return f"{before}fast = {made}({cell.name}, {options})\n\n{_fast(cell)}"
-    return f"{before}fast = {made}{cell.name})\n\n{_fast(cell)}"
+        return cell.measured
+    options = _OPTIONS[run.execution]
+    decorator = f"@tf.function({options})" if options else "@tf.function"
+    return f"{before}{decorator}\n{cell.as_function}\n\n{cell.call}"
 
 
-def _fast(cell: CellFacts) -> str:
-    return cell.call.replace(cell.name, "fast", 1)
-
-
-def _variant(cell: CellFacts, run: Run) -> str:
-    name = run.strategy.rsplit("/", 1)[0]
-    call = cell.call[cell.call.find("(") :] if "(" in cell.call else "()"
+def _compiled(name: str, arguments: str, run: Run) -> str:
+    """Returns a call of a function of the user's, under `tf.function` where the row has it so."""
     if run.execution == "eager":
-        return f"{name}{call}"
-    options = ", jit_compile=True" if run.execution == "xla" else ""
-    return f"fast = tf.function({name}{options})\n\nfast{call}"
+        return f"{name}{arguments}"
+    options = "".join(f", {option}" for option in (_OPTIONS[run.execution],) if option)
+    return f"fast = tf.function({name}{options})\n\nfast{arguments}"
 
 
 def _keras(cell: CellFacts, run: Run) -> str:

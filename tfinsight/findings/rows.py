@@ -13,6 +13,11 @@ def median_s(run: Run | None) -> float | None:
     return run.timing.median_s if run is not None and run.timing is not None else None
 
 
+def peak_bytes(run: Run | None) -> int | None:
+    """Returns the peak of a call, or `None` where there is no row or it was not measured."""
+    return run.memory.peak_bytes if run is not None and run.memory is not None else None
+
+
 def is_ok(run: Run | None) -> bool:
     """Returns whether the row is there and agrees with the reference."""
     return run is not None and run.status == "ok"

@@ -6,8 +6,17 @@ import math
 from collections.abc import Sequence
 
 from tfinsight.findings.compiler import drops_checks
-from tfinsight.findings.rows import draws_random_numbers, ids, median_s, ok_runs
-from tfinsight.records import AS_WRITTEN, Comparison, Execution, GraphCompare, MapCost, Run, Verdict
+from tfinsight.findings.rows import draws_random_numbers, ids, median_s, ok_runs, peak_bytes
+from tfinsight.records import (
+    AS_WRITTEN,
+    MIXED_DTYPES,
+    Comparison,
+    Execution,
+    GraphCompare,
+    MapCost,
+    Run,
+    Verdict,
+)
 
 # Of rows that are equally fast and lean, the one that is simplest to write and to live with.
 MAPPINGS = (AS_WRITTEN, "batched", "vectorized_map", "map_fn", "chunked", "dataset", "loop")
@@ -48,7 +57,7 @@ def verdict(record: Comparison, memory_limit_bytes: int | None) -> Verdict:
         best = min(_leanest(tied), key=_simplicity)
     return Verdict(
         fastest=ids(fastest),
-        leanest=ids(_leanest([run for run in rows if _peak(run) is not None])),
+        leanest=ids(_leanest([run for run in rows if peak_bytes(run) is not None])),
         recommended=best.strategy if best else None,
     )
 
@@ -86,15 +95,15 @@ def _overlapping(rows: Sequence[Run]) -> list[Run]:
 
 def _leanest(rows: Sequence[Run]) -> list[Run]:
     """Returns the rows with the least peak; all of them where no peak is known."""
-    peaks = [peak for run in rows if (peak := _peak(run)) is not None]
+    peaks = [peak for run in rows if (peak := peak_bytes(run)) is not None]
     if not peaks:
         return list(rows)
     most = min(peaks) + max(SAME_BYTES, SAME_SHARE * min(peaks))
-    return [run for run in rows if (peak := _peak(run)) is not None and peak <= most]
+    return [run for run in rows if (peak := peak_bytes(run)) is not None and peak <= most]
 
 
 def _may_be_used(run: Run, record: Comparison, memory_limit_bytes: int | None) -> bool:
-    peak = _peak(run)
+    peak = peak_bytes(run)
     if memory_limit_bytes is not None and peak is not None and peak > memory_limit_bytes:
         return False
     if isinstance(record, GraphCompare):
@@ -105,7 +114,7 @@ def _may_be_used(run: Run, record: Comparison, memory_limit_bytes: int | None) -
 
 
 def _is_less_precise(run: Run) -> bool:
-    return run.strategy.endswith(("-bfloat16", "-float16"))
+    return run.strategy.endswith(tuple(f"-{dtype}" for dtype in MIXED_DTYPES))
 
 
 def _simplicity(run: Run) -> tuple[int, int]:
@@ -118,7 +127,3 @@ def _simplicity(run: Run) -> tuple[int, int]:
 def _seconds(run: Run) -> float:
     time = median_s(run)
     return math.inf if time is None else time
-
-
-def _peak(run: Run) -> int | None:
-    return run.memory.peak_bytes if run.memory is not None else None

@@ -30,6 +30,11 @@ TOLERANCES: dict[str, Tolerance] = {
     "complex128": Tolerance(1e-9, 1e-10),
 }
 EXACT = Tolerance(0.0, 0.0)
+DRAWN_WHILE_TRACING = Agreement(
+    "different",
+    detail="random numbers of Python or NumPy are drawn once, while tracing, and stay the same in "
+    "every call",
+)
 
 
 # A gradient that is 0 but for rounding (of a bias before a normalization, say) is blown up by

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Literal
 
 from tfinsight.compiler.autodiff import backward_facts, kept_by_line
-from tfinsight.compiler.grappler import folded_names, grappler_facts
-from tfinsight.compiler.lines import LineMap, Source, line_map
+from tfinsight.compiler.grappler import Optimized, grappler_facts
+from tfinsight.compiler.lines import LineMap, line_map
 from tfinsight.compiler.passes import pass_shares
 from tfinsight.compiler.platform import platform_facts
 from tfinsight.compiler.tracing import ops_by_line, tracing_facts
@@ -27,38 +27,32 @@ from tfinsight.records import (
 
 def compiled_evidence(measurement: GraphMeasurement) -> None:
     """Fills in `measurement.compiled`, as far as the rows were traced and ran."""
-    measurement.compiled = Compiled(host_reads=measurement.host_reads)
-    concrete = measurement.concrete
-    row = measurement.row("graph")
+    concrete, row, graphs = measurement.concrete, measurement.row("graph"), measurement.graphs
+    compiled = Compiled(host_reads=measurement.host_reads)
+    optimized = None
     if concrete is None or row is None or row.graph is None:
         lines = LineMap({})
-        measurement.compiled = replace(measurement.compiled, xla=_xla(measurement, lines))
     else:
-        sources = [Source(p.filename, p.offset) for p in measurement.workload.places]
-        lines = line_map(concrete.graph, sources, measurement.gradients)
-        tracing = tracing_facts(concrete, row.graph, lines)
+        lines = line_map(concrete.graph, measurement.workload.offsets, measurement.gradients)
+        optimized = None if graphs is None else grappler_facts(graphs, lines)
         conversions = tuple(Conversion(*pair) for pair in dict.fromkeys(measurement.conversions))
-        measurement.compiled = replace(
-            measurement.compiled,
+        tracing = tracing_facts(concrete, row.graph, lines)
+        compiled = replace(
+            compiled,
             tracing=replace(tracing, conversions=conversions),
-            grappler=_grappler(measurement, lines),
+            grappler=None if optimized is None else _with_passes(measurement, optimized.facts),
             backward=backward_facts(concrete, lines),
-            xla=_xla(measurement, lines),
-            platform=platform_facts(
-                concrete, None if measurement.graphs is None else measurement.graphs.after
-            ),
+            platform=platform_facts(concrete, None if graphs is None else graphs.after),
         )
-    measurement.compiled = replace(
-        measurement.compiled, lines=_annotated(measurement, lines, concrete)
-    )
+    compiled = replace(compiled, xla=_xla(measurement, lines))
+    folded = Counter[int]() if optimized is None else _by_line(optimized, lines)
+    measurement.compiled = replace(compiled, lines=_annotated(measurement, compiled, lines, folded))
 
 
-def _grappler(measurement: GraphMeasurement, lines: LineMap) -> Grappler | None:
+def _with_passes(measurement: GraphMeasurement, facts: Grappler) -> Grappler:
+    """Adds what each pass does alone, where that is asked for."""
     graphs = measurement.graphs
-    if graphs is None:
-        return None
-    facts = grappler_facts(graphs, lines)
-    if not measurement.options.passes:
+    if graphs is None or not measurement.options.passes:
         return facts
     fetches = [node.name for node in graphs.before.node if node.op == "_Retval"]
     fetches = fetches or [node.name for node in graphs.before.node]
@@ -76,15 +70,14 @@ def _xla(measurement: GraphMeasurement, lines: LineMap) -> XlaProgram | None:
 
 
 def _annotated(
-    measurement: GraphMeasurement, lines: LineMap, concrete: Any
+    measurement: GraphMeasurement, compiled: Compiled, lines: LineMap, folded: Mapping[int, int]
 ) -> tuple[LineFacts, ...]:
     """Returns the source line by line, with what became of each."""
-    words, compiled = measurement.workload.words, measurement.compiled
+    words, concrete = measurement.workload.words, measurement.concrete
     if not words.source:
         return ()
     forward, backward = ({}, {}) if concrete is None else ops_by_line(concrete, lines)
     kept = {} if concrete is None else kept_by_line(concrete, lines)
-    folded = _folded_by_line(compiled.grappler, measurement, lines)
     fused = _fused_with(compiled)
     times, peaks = _time_shares(measurement, lines), _peak_shares(measurement, lines)
     reads = _reads(compiled.host_reads)
@@ -106,7 +99,9 @@ def _annotated(
     )
 
 
-def _part(measurement: GraphMeasurement, number: int, text: str) -> Any:
+def _part(
+    measurement: GraphMeasurement, number: int, text: str
+) -> Literal["once", "measured", "other"]:
     words = measurement.workload.words
     if not text.strip() or text.strip().startswith("#"):
         return "other"
@@ -116,12 +111,9 @@ def _part(measurement: GraphMeasurement, number: int, text: str) -> Any:
     return "measured" if first <= number <= last else "once"
 
 
-def _folded_by_line(
-    grappler: Grappler | None, measurement: GraphMeasurement, lines: LineMap
-) -> Mapping[int, int]:
-    if grappler is None or measurement.graphs is None:
-        return {}
-    found = (lines.line(name) for name in folded_names(measurement.graphs))
+def _by_line(optimized: Optimized, lines: LineMap) -> Counter[int]:
+    """Counts the ops that were folded by line."""
+    found = (lines.line(name) for name in optimized.folded)
     return Counter(line for line in found if line is not None)
 
 

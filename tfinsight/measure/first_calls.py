@@ -10,9 +10,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfinsight.compiler.graph import graph_facts
+from tfinsight.compiler.graph import draws_statelessly, graph_facts
 from tfinsight.errors import WorkloadError
-from tfinsight.measure.agreement import Outcome, compare
+from tfinsight.measure.agreement import DRAWN_WHILE_TRACING, Outcome, compare
 from tfinsight.measure.batched_guard import checked_on_random_elements
 from tfinsight.measure.map_run import MapMeasurement, strategy_of
 from tfinsight.measure.preflight import Probe, element, predicted_seconds, probe, skip_reason
@@ -26,12 +26,6 @@ from tfinsight.workload import Gradient, Workload
 
 # A second call costs little below this, and is a better estimate than a first one.
 SECOND_CALL_BELOW_S = 0.1
-# Of the budget; what remains is for steady state and memory.
-SHARE_FOR_FIRST_CALLS = 0.7
-DRAWN_WHILE_TRACING = (
-    "random numbers of Python or NumPy are drawn once, while tracing, and stay the same in "
-    "every call"
-)
 # A plain run that took more of the budget than this is not repeated just for its result.
 LONG_RUN_SHARE = 0.2
 # Functions that stand in for a reference that is skipped or fails, best known first.
@@ -73,9 +67,8 @@ def first_calls(measurement: MapMeasurement) -> None:
     rows.sort(key=lambda row: (_is_slow_by_nature(row), _predicted(measurement, row)))
     for done, row in enumerate(rows):
         measurement.progress.update("first calls", row.strategy.id, done, len(rows))
-        spent = time.perf_counter() - measurement.started
-        if spent > SHARE_FOR_FIRST_CALLS * measurement.options.budget_s:
-            row.skip(_budget_spent(measurement))
+        if (spent := measurement.budget_spent()) is not None:
+            row.skip(spent)
             continue
         outcome = first_call(measurement, row)
         if outcome is not None and measurement.outcome is not None:
@@ -136,7 +129,7 @@ def _restore_after_probing(measurement: MapMeasurement, earlier: list[None]) -> 
 def _draws_by_state(probed: Probe) -> bool:
     """Random ops without state of their own, whose seeds come from a variable that moves on."""
     kinds = () if probed.graph is None else probed.graph.op_kinds
-    return any(kind.startswith("StatelessRandom") for kind in kinds)
+    return draws_statelessly(kinds)
 
 
 def _leave_it_at_the_plain_run(measurement: MapMeasurement) -> None:
@@ -237,7 +230,7 @@ def _agreement(measurement: MapMeasurement, row: Row, outcome: Outcome) -> Agree
     if measurement.workload.element_count == 0:
         return Agreement("unchecked", detail="there are no elements to compare")
     if measurement.python_random and _draws_while_tracing(measurement, row):
-        return Agreement("different", detail=DRAWN_WHILE_TRACING)
+        return DRAWN_WHILE_TRACING
     agreement = compare(measurement.outcome, outcome, random=measurement.probe.random)
     if row.strategy.mapping == "batched" and agreement.verdict in ("equal", "close"):
         return checked_on_random_elements(measurement, agreement)
@@ -271,11 +264,3 @@ def _predicted(measurement: MapMeasurement, row: Row) -> float:
         strategy_of(row), measurement.workload, measurement.probe, plan.chunk_size
     )
     return seconds + (1.0 if row.strategy.execution == "xla" else 0.0)
-
-
-def _budget_spent(measurement: MapMeasurement) -> Failure:
-    return Failure(
-        "preflight",
-        "budget spent",
-        f"most of the budget of {measurement.options.budget_s:g} s was spent before its turn",
-    )

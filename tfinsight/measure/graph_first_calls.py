@@ -15,8 +15,8 @@ import tensorflow as tf
 from tfinsight import state, trace_file
 from tfinsight.code_workload import Obstacle
 from tfinsight.compiler.collected_graphs import collecting, matching
-from tfinsight.compiler.graph import graph_facts, live_bytes_bound
-from tfinsight.measure.agreement import TOLERANCES, Outcome, compare
+from tfinsight.compiler.graph import draws_statelessly, graph_facts, live_bytes_bound
+from tfinsight.measure.agreement import DRAWN_WHILE_TRACING, TOLERANCES, Outcome, compare
 from tfinsight.measure.graph_run import GraphMeasurement, row_of
 from tfinsight.measure.rows import Row
 from tfinsight.measure.session import Called
@@ -31,13 +31,8 @@ from tfinsight.tensorflow_private import (
     watched_host_reads,
 )
 
-SHARE_FOR_FIRST_CALLS = 0.7
 # A plain run that takes more of the budget is not repeated op by op from Python.
 LONG_RUN_SHARE = 0.3
-DRAWN_WHILE_TRACING = (
-    "random numbers of Python or NumPy are drawn once, while tracing, and stay the same in "
-    "every call"
-)
 OTHER_SEED = 0x5EED
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
@@ -104,7 +99,7 @@ def _place(measurement: GraphMeasurement, error: BaseException) -> str:
     while trace is not None:
         frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    offsets = {place.filename: place.offset for place in measurement.workload.places}
+    offsets = measurement.workload.offsets
     known = [line - offsets[name] for name, line in frames if name in offsets]
     if not known or not 0 < known[-1] <= len(lines):
         return ""
@@ -219,7 +214,7 @@ def _run_reference(measurement: GraphMeasurement) -> Row:
 def _counted_host_reads(measurement: GraphMeasurement) -> Iterator[None]:
     """Counts, by line of the cell, where Python reads values from tensors."""
     counts: Counter[tuple[int, str]] = Counter()
-    offsets = {place.filename: place.offset for place in measurement.workload.places}
+    offsets = measurement.workload.offsets
 
     def seen(kind: str, frame: FrameType | None) -> None:
         first = True
@@ -244,7 +239,7 @@ def _agreement(measurement: GraphMeasurement, row: Row, outcome: Outcome) -> Agr
     reference = measurement.outcome
     assert reference is not None
     if measurement.python_random and row.strategy.execution != "eager":
-        return Agreement("different", detail=DRAWN_WHILE_TRACING)
+        return DRAWN_WHILE_TRACING
     if not tf.nest.flatten(reference.result) and not reference.variables:
         return Agreement("unchecked", detail="there is no result to compare")
     tolerances = {"float32": TOLERANCES[mixed]} if (mixed := row_of(row).mixed) else {}
@@ -258,7 +253,7 @@ def _draws_statelessly(measurement: GraphMeasurement) -> bool:
     """Random ops whose seed is an input: XLA draws other numbers from it than a plain graph."""
     graph = measurement.row(GRAPH.id)
     kinds = graph.graph.op_kinds if graph is not None and graph.graph is not None else {}
-    return any(kind.startswith("StatelessRandom") for kind in kinds)
+    return draws_statelessly(kinds)
 
 
 def _note_random(measurement: GraphMeasurement, row: Row) -> None:
@@ -318,10 +313,8 @@ def _leave_it_at_the_plain_run(
 
 
 def _skip_reason(measurement: GraphMeasurement, row: Row) -> Failure | None:
-    spent = time.perf_counter() - measurement.started
-    if spent > SHARE_FOR_FIRST_CALLS * measurement.budget_s:
-        said = f"most of the budget of {measurement.budget_s:g} s was spent before its turn"
-        return Failure("preflight", "budget spent", said)
+    if (spent := measurement.budget_spent()) is not None:
+        return spent
     reference = measurement.rows[measurement.reference]
     long = reference.seconds > LONG_RUN_SHARE * measurement.budget_s
     if row.strategy.execution == "eager" and long:

@@ -27,12 +27,12 @@ from tfinsight.records import (
     Progress,
     Run,
 )
+from tfinsight.strategies import canonical
 from tfinsight.strategies.executions import BoundCall
 from tfinsight.strategies.graph_calls import KerasCall, bound_call
 from tfinsight.strategies.graph_rows import (
     EAGER,
     GraphRow,
-    canonical,
     check_names,
     graph_rows,
     select,
@@ -113,16 +113,19 @@ class GraphMeasurement(Measurement):
     def mark(self, strategy: str) -> None:
         """Attributes what is printed or logged from now on to a row, and puts its options in force."""
         super().mark(strategy)
-        row = self.rows.get(strategy)
+        self._put_options(self.rows.get(strategy))
+
+    def prepare(self, row: Row) -> None:
+        """Gets ready for a block of calls of a row: its options of the optimizer, and the state."""
+        self._put_options(row)
+        self.restore()
+
+    def _put_options(self, row: Row | None) -> None:
+        """Puts a row's options of the graph optimizer in force, the user's own if there is no row."""
         options = self._given_options
         if row is not None:
             options = row_of(row).optimizer_options(options, self.device)
         set_optimizer_options(options)
-
-    def prepare(self, row: Row) -> None:
-        """Gets ready for a block of calls of a row: its options of the optimizer, and the state."""
-        set_optimizer_options(row_of(row).optimizer_options(self._given_options, self.device))
-        self.restore()
 
     def changed_call(self, row: Row, step: int) -> BoundCall | None:
         """Returns the row's call on other values of the same shapes."""
@@ -254,11 +257,11 @@ def _own_execution(workload: CodeWorkload) -> Execution:
 
 
 def _twin_of_as_written(workload: CodeWorkload) -> GraphRow | None:
-    """Returns the row that the code as written is, where that is certain."""
-    execution = _own_execution(workload)
-    if workload.models:
-        return None  # Keras has traced it already; a row of its own shows what tracing does
-    return EAGER if execution == "eager" and not workload.functions else None
+    """Returns the row that the code as written is, where that is certain.
+
+    A Keras model is none of them: it is traced already, and a row of its own shows what tracing does.
+    """
+    return None if workload.models or workload.functions else EAGER
 
 
 def _with_arrays_as_inputs(workload: CodeWorkload) -> CodeWorkload:

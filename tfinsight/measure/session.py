@@ -21,8 +21,11 @@ from tfinsight.measure.agreement import Change, Outcome
 from tfinsight.measure.environment import environment, measured_device
 from tfinsight.measure.preflight import MEMORY_SHARE, Limits, available_memory_bytes
 from tfinsight.measure.rows import AnyStrategy, Row
-from tfinsight.records import AS_WRITTEN, Agreement, LogLine, Progress, Run, Stage
+from tfinsight.records import AS_WRITTEN, Agreement, Failure, LogLine, Progress, Run, Stage
 from tfinsight.strategies.executions import BoundCall
+
+# Of the budget; what remains is for steady state and memory.
+SHARE_FOR_FIRST_CALLS = 0.7
 
 
 class Options(Protocol):
@@ -123,6 +126,13 @@ class Measurement:
     def deadline(self) -> float:
         """Value of `time.perf_counter` at which the budget is spent."""
         return self.started + self.budget_s
+
+    def budget_spent(self) -> Failure | None:
+        """Returns why no further row has a first call, `None` while there is time for one."""
+        if time.perf_counter() - self.started <= SHARE_FOR_FIRST_CALLS * self.budget_s:
+            return None
+        said = f"most of the budget of {self.budget_s:g} s was spent before its turn"
+        return Failure("preflight", "budget spent", said)
 
     @contextlib.contextmanager
     def undisturbed(self) -> Iterator[None]:

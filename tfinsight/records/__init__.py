@@ -24,7 +24,13 @@ from tfinsight.records.compiled import (
     Tracing,
     XlaProgram,
 )
-from tfinsight.records.graphcompare import CellFacts, GraphCompare, GraphOptions
+from tfinsight.records.graphcompare import (
+    MIXED_DTYPES,
+    STEPS_PER_EXECUTION,
+    CellFacts,
+    GraphCompare,
+    GraphOptions,
+)
 from tfinsight.records.mapcost import MapCall, MapCost, MapOptions, ScalingPoint, WorkloadFacts
 from tfinsight.records.measured import (
     AS_WRITTEN,
@@ -58,7 +64,9 @@ from tfinsight.records.measured import (
 
 __all__ = [
     "AS_WRITTEN",
+    "MIXED_DTYPES",
     "SCHEMA",
+    "STEPS_PER_EXECUTION",
     "TIMELINE_POINTS",
     "Agreement",
     "AgreementVerdict",

@@ -8,6 +8,11 @@ from typing import Literal
 from tfinsight.records.compiled import Compiled
 from tfinsight.records.measured import Comparison, TensorFacts
 
+# Dtypes of mixed precision that can be tried.
+MIXED_DTYPES = ("bfloat16", "float16")
+# Batches in one call, in the row of Keras's that has several.
+STEPS_PER_EXECUTION = 8
+
 
 @dataclass(frozen=True, slots=True)
 class CellFacts:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfinsight.errors import WorkloadError
-from tfinsight.records import AS_WRITTEN, Execution
+from tfinsight.records import AS_WRITTEN, STEPS_PER_EXECUTION, Execution
+from tfinsight.strategies import EXECUTIONS, canonical
 
-MIXED_DTYPES = ("bfloat16", "float16")
 # The option of Grappler's that rewrites a graph to each dtype, by kind of device.
 MIXED_OPTIONS = {
     ("bfloat16", "CPU"): "auto_mixed_precision_onednn_bfloat16",
@@ -66,10 +66,9 @@ ROWS: tuple[GraphRow, ...] = (
     GraphRow("graph-no-grappler", "graph", grappler=False),
     GraphRow("xla", "xla"),
 )
-STEPS = GraphRow("steps-per-execution", "graph", steps=8)
+STEPS = GraphRow("steps-per-execution", "graph", steps=STEPS_PER_EXECUTION)
 # Keras methods that go over many batches.
 MANY_BATCHES = ("fit", "evaluate", "predict")
-ALIASES = {"compiled": "xla"}
 
 
 def graph_rows(
@@ -88,7 +87,7 @@ def graph_rows(
     if mixed is not None:
         rows.append(GraphRow(f"graph-{mixed}", "graph", mixed=mixed))
     for name in also:
-        rows += [GraphRow(f"{name}/{e}", e, variant=name) for e in ("eager", "graph", "xla")]
+        rows += [GraphRow(f"{name}/{e}", e, variant=name) for e in EXECUTIONS]
     return tuple(rows)
 
 
@@ -122,11 +121,6 @@ def check_names(
             f"unknown baseline `{baseline}`; it must be the id of a row, such as `graph`."
             + _suggestion(canonical(baseline), rows)
         )
-
-
-def canonical(name: str) -> str:
-    """Returns the id that `name` stands for, aliases of executions replaced."""
-    return "/".join(ALIASES.get(part, part) for part in name.strip().split("/"))
 
 
 def _is_named(row: GraphRow, name: str) -> bool:
