@@ -88,7 +88,7 @@ def test_code_to_paste_is_python(record, strategy):
         call="step(x)",
     )
     execution = {"xla": "xla", "eager": "eager", "as-written": "eager"}.get(strategy, "graph")
-    code = row_code(cell, replace(record.run(strategy), execution=execution))
+    code = row_code(cell, replace(record.run(strategy), execution=execution), "CPU:0")
     ast.parse(code)
     assert ("jit_compile=True" in code) == (strategy == "xla")
     assert ("disable_meta_optimizer" in code) == (strategy == "graph-no-grappler")
@@ -96,12 +96,28 @@ def test_code_to_paste_is_python(record, strategy):
 
 def test_code_for_a_function_of_the_users_own(record):
     cell = replace(record.cell, entry=None, name="step", as_function="", call="step(x, n)")
-    assert row_code(cell, record.run("graph")) == "fast = tf.function(step)\n\nfast(x, n)"
+    assert row_code(cell, record.run("graph"), "CPU:0") == "fast = tf.function(step)\n\nfast(x, n)"
     compiled = "fast = tf.function(step, jit_compile=True)\n\nfast(x, n)"
-    assert row_code(cell, record.run("xla")) == compiled
-    assert row_code(cell, record.run("eager")) == "step(x, n)"
+    assert row_code(cell, record.run("xla"), "CPU:0") == compiled
+    assert row_code(cell, record.run("eager"), "CPU:0") == "step(x, n)"
 
 
 def test_code_for_keras_names_the_model_and_the_switch(record):
     cell = replace(record.cell, entry="fit", measured="net.fit(X)", models=("net",))
-    assert "# net.compile(..., jit_compile=True)" in row_code(cell, record.run("xla"))
+    assert "# net.compile(..., jit_compile=True)" in row_code(cell, record.run("xla"), "CPU:0")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "device", "option"),
+    [
+        ("graph-bfloat16", "CPU:0", "auto_mixed_precision_onednn_bfloat16"),
+        ("graph-float16", "CPU:0", "auto_mixed_precision_cpu"),
+        ("graph-float16", "GPU:0", "auto_mixed_precision"),
+    ],
+)
+def test_code_for_mixed_precision_sets_the_option_of_its_device(record, strategy, device, option):
+    cell = replace(
+        record.cell, entry=None, as_function="def step(x):\n    return x", call="step(x)"
+    )
+    run = replace(record.run("graph"), strategy=strategy, execution="graph")
+    assert f"({{'{option}': True}})" in row_code(cell, run, device)

@@ -259,7 +259,8 @@ def measure_graph(workload: CodeWorkload, options: GraphOptions, progress: Progr
     measurement = GraphMeasurement(workload, options, progress)
 
     def report(stage: str | None) -> Report:
-        record = measurement.record(row_code, stage)
+        code = partial(row_code, device=measurement.device)
+        record = measurement.record(code, stage)
         judgement = judged(record, measurement.limits.memory_bytes)
         return Report(judgement, best=_best_graph(measurement, judgement))
 

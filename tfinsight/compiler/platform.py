@@ -54,6 +54,7 @@ def platform_facts(concrete: Any, optimized_graph_def: Any | None) -> Platform:
     """
     features = processor_features()
     counted = flops(concrete.graph)
+    precision = reduced_precision(features, compute_capabilities(), _onednn_is_on())
     if optimized_graph_def is None:
         placed = [(op.type, op.device) for op in operations(concrete.graph)]
     else:
@@ -62,7 +63,7 @@ def platform_facts(concrete: Any, optimized_graph_def: Any | None) -> Platform:
         features=features,
         devices=devices(device for kind, device in placed if kind not in PLUMBING),
         float64_ops=sum(map(_works_in_float64, operations(concrete.graph))),
-        reduced_precision=reduced_precision(features, compute_capabilities(), _onednn_is_on()),
+        reduced_precision=f"{precision}." if precision else "",
         flops=counted.count if counted.known else None,
         uncounted=tuple(sorted(counted.uncounted)),
         moved_bytes=None if optimized_graph_def is None else moved_bytes(optimized_graph_def),

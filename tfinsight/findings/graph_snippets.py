@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfinsight.records import AS_WRITTEN, STEPS_PER_EXECUTION, CellFacts, Run
+from tfinsight.records import AS_WRITTEN, MIXED_OPTIONS, STEPS_PER_EXECUTION, CellFacts, Run
 
 _OPTION = "tf.config.optimizer.set_experimental_options({{{option!r}: True}})\n\n"
 # What tf.function takes beside the function.
@@ -13,16 +13,16 @@ _SWITCHES = {
     "xla": "jit_compile=True",
     "steps-per-execution": f"jit_compile=False, steps_per_execution={STEPS_PER_EXECUTION}",
 }
-# Rows that need an option of the graph optimizer.
-_OPTIMIZER_OPTIONS = {
-    "graph-no-grappler": "disable_meta_optimizer",
-    "graph-bfloat16": "auto_mixed_precision_onednn_bfloat16",
-    "graph-float16": "auto_mixed_precision",
-}
 
 
-def row_code(cell: CellFacts, run: Run) -> str:
-    """Returns the text to paste for a row, empty where there is none."""
+def row_code(cell: CellFacts, run: Run, device: str) -> str:
+    """Returns the text to paste for a row, empty where there is none.
+
+    Args:
+        cell: what was measured.
+        run: the row.
+        device: that was measured, such as `CPU:0`; mixed precision is another option on each kind.
+    """
     if run.strategy == AS_WRITTEN:
         return cell.measured
     if "/" in run.strategy:
@@ -31,7 +31,7 @@ def row_code(cell: CellFacts, run: Run) -> str:
         return _compiled(name, arguments, run)
     if cell.entry is not None:
         return _keras(cell, run)
-    option = _OPTIMIZER_OPTIONS.get(run.strategy)
+    option = _optimizer_option(run, device)
     before = "" if option is None else _OPTION.format(option=option)
     if not cell.as_function:
         return before + _compiled(cell.name, cell.call.removeprefix(cell.name), run)
@@ -40,6 +40,13 @@ def row_code(cell: CellFacts, run: Run) -> str:
     options = _OPTIONS[run.execution]
     decorator = f"@tf.function({options})" if options else "@tf.function"
     return f"{before}{decorator}\n{cell.as_function}\n\n{cell.call}"
+
+
+def _optimizer_option(run: Run, device: str) -> str | None:
+    """Returns the option of the graph optimizer that a row needs, if any."""
+    if run.strategy == "graph-no-grappler":
+        return "disable_meta_optimizer"
+    return MIXED_OPTIONS.get((run.strategy.removeprefix("graph-"), device.split(":")[0]))
 
 
 def _compiled(name: str, arguments: str, run: Run) -> str:

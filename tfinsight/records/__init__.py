@@ -26,6 +26,7 @@ from tfinsight.records.compiled import (
 )
 from tfinsight.records.graphcompare import (
     MIXED_DTYPES,
+    MIXED_OPTIONS,
     STEPS_PER_EXECUTION,
     CellFacts,
     GraphCompare,
@@ -65,6 +66,7 @@ from tfinsight.records.measured import (
 __all__ = [
     "AS_WRITTEN",
     "MIXED_DTYPES",
+    "MIXED_OPTIONS",
     "SCHEMA",
     "STEPS_PER_EXECUTION",
     "TIMELINE_POINTS",

@@ -10,6 +10,12 @@ from tfinsight.records.measured import Comparison, TensorFacts
 
 # Dtypes of mixed precision that can be tried.
 MIXED_DTYPES = ("bfloat16", "float16")
+# The option of the graph optimizer that rewrites to each, by kind of device.
+MIXED_OPTIONS = {
+    ("bfloat16", "CPU"): "auto_mixed_precision_onednn_bfloat16",
+    ("float16", "CPU"): "auto_mixed_precision_cpu",
+    ("float16", "GPU"): "auto_mixed_precision",
+}
 # Batches in one call, in the row of Keras's that has several.
 STEPS_PER_EXECUTION = 8
 

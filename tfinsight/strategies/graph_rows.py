@@ -8,15 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfinsight.errors import WorkloadError
-from tfinsight.records import AS_WRITTEN, STEPS_PER_EXECUTION, Execution
+from tfinsight.records import AS_WRITTEN, MIXED_OPTIONS, STEPS_PER_EXECUTION, Execution
 from tfinsight.strategies import EXECUTIONS, canonical
-
-# The option of Grappler's that rewrites a graph to each dtype, by kind of device.
-MIXED_OPTIONS = {
-    ("bfloat16", "CPU"): "auto_mixed_precision_onednn_bfloat16",
-    ("float16", "CPU"): "auto_mixed_precision_cpu",
-    ("float16", "GPU"): "auto_mixed_precision",
-}
 
 
 @dataclass(frozen=True)
