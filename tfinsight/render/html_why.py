@@ -45,7 +45,7 @@ def findings(record: Comparison) -> str:
 
 def _finding(finding: Finding, code: str) -> str:
     evidence = "".join(
-        f"<li>{escape(item.label)}: {escape(numbers.evidence(item))}</li>"
+        f"<li>{with_code(item.label)}: {escape(numbers.evidence(item))}</li>"
         for item in finding.evidence
     )
     parts = [
