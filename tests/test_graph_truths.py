@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import tensorflow as tf
 
@@ -266,3 +269,27 @@ def test_assertions_keep_xla_from_being_recommended(shell):
     codes = {finding.code for finding in shell.record.findings}
     assert "xla_drops_assertions" in codes
     assert shell.record.verdict.recommended != "xla"
+
+
+IN_ONE_FILE = """
+import tensorflow as tf, tfinsight
+
+def step(x):
+    return tf.reduce_sum(x * x)
+
+report = tfinsight.graphcompare(step, tf.ones([8]), budget=2, quiet=True)
+compiled = report.record.compiled
+print([(r.line, r.kind) for r in compiled.host_reads], {line.number for line in compiled.lines if line.ops})
+print(compiled.tracing.op_count, compiled.tracing.placed)
+"""
+
+
+def test_a_function_and_its_measuring_in_one_file_are_told_apart(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(IN_ONE_FILE)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert done.stdout.splitlines()[0] == "[] {2}"
+    ops, placed = done.stdout.splitlines()[1].split()
+    assert int(placed) < int(ops)

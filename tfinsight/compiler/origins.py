@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tfinsight.compiler.graph import CALLS, scoped_graphs
 from tfinsight.tensorflow_private import GradientCall
 
+# tfinsight's own frames, but for those that watch what the user's code calls.
+_OWN = str(Path(__file__).parents[1]) + os.sep
+_WATCHING = os.sep + "tensorflow_private.py"
 # What runs a gradient, among the frames of an op's traceback.
 _BACKPROP = "tensorflow/python/eager/backprop.py"
 _BACKPROP_METHODS = frozenset({"gradient", "jacobian", "batch_jacobian"})
@@ -109,6 +114,8 @@ def _origin(
     for frame in op.traceback or ():
         if frame.filename in offsets:
             line = frame.lineno - offsets[frame.filename]
+        elif frame.filename.startswith(_OWN) and not frame.filename.endswith(_WATCHING):
+            line = None  # what stands around measuring is no part of what is measured
         elif frame.name in _BACKPROP_METHODS and frame.filename.endswith(_BACKPROP):
             backward = True
     original = op._original_op  # noqa: SLF001 - the public way to it is gone
