@@ -38,11 +38,13 @@ ARROWS: Mapping[str, frozenset[str]] = {
         "strategies": "code_workload errors keras_entry records workload",
         "compiler": "records tensorflow_private trace_file workload",
         "measure": "captured_output code_workload compiler errors keras_entry records state "
-        "strategies tensorflow_private trace_file workload",
+        "statistics strategies tensorflow_private trace_file workload",
         "findings": "records",
+        "statistics": "",
+        "rebase": "findings records statistics",
         # view
         "render": "records",
-        "report": "records render",
+        "report": "rebase records render",
         # where they meet
         "api": "allocator_switch code_workload errors findings graph_cell map_cell measure options "
         "records render report source_text strategies workload",
@@ -58,6 +60,8 @@ FREE_OF_TENSORFLOW = {
     "errors",
     "records",
     "findings",
+    "statistics",
+    "rebase",
     "options",
     "source_text",
     "statements",

@@ -191,13 +191,13 @@ def expected_error(cell, stage):
 
 def interrupt_at(stage):
     """Makes the progress line raise what Ctrl-C raises, at the second word from this stage."""
-    from tfinsight.render import widgets
+    from tfinsight.render import progress
 
     def update(self, at, detail, done, total):
         if at == stage and (detail or at not in DEEP):
             raise KeyboardInterrupt
 
-    widgets.TerminalProgress.update = update
+    progress.TerminalProgress.update = update
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ SAMPLES = pytest.mark.parametrize("make", samples.SAMPLES, ids=lambda make: make
 ORDER = (
     "From Python to kernels",
     "The cell, line by line",
+    "The backward pass",
     "Folded constants",
     "Rewritten ops",
     "Fused ops",
-    "The backward pass",
     "Constants and captured values",
     "AutoGraph",
     "Another shape",
@@ -140,12 +140,17 @@ def test_the_evidence_keeps_its_order():
     text = render_text(full()).splitlines()
     assert [line for line in text if line in ORDER] == list(ORDER)
     titles = re.findall(r"<summary>(.*?)</summary>", render_html(full()))
-    assert [plain(title) for title in titles if plain(title) in ORDER] == list(ORDER)
+    stages, cell, _, *others = ORDER
+    assert [plain(title) for title in titles] == [
+        *("Compiling", stages, *others, cell, "Backward pass", "First calls", "Memory", "Each row"),
+        *(run.strategy for run in full().runs),
+        *("Messages", "How to read this", "The same in every run"),
+    ]
 
 
 def test_only_what_matters_first_is_open():
     opened = re.findall(r"<details open><summary>(.*?)</summary>", render_html(full()))
-    assert opened == list(ORDER[:2])
+    assert opened == ["Compiling", ORDER[0], ORDER[1]]
 
 
 def test_xla_starts_from_the_traced_graph_and_not_from_grapplers():
@@ -234,7 +239,7 @@ def test_a_bar_never_leaves_its_track(share, width):
 
 def test_lines_without_shares_have_no_columns_for_them():
     assert "share of" not in plain(render_html(interrupted()))
-    assert "style=" not in render_html(interrupted())
+    assert 'style="width' not in render_html(interrupted())
 
 
 CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>")
@@ -320,10 +325,10 @@ def test_strings_of_a_report_cannot_steer_the_terminal():
 def test_every_table_of_the_evidence_has_a_caption_and_header_cells():
     html = render_html(full())
     tables = re.findall(r'<table class="tfi-(?:rows|cell|facts)">.*?</table>', html, re.DOTALL)
-    assert len(tables) == 16
+    assert len(tables) == html.count("<table") > 16
     for table in tables:
         assert table.count("<caption>") == 1
-        assert plain(re.search(r"<caption>(.*?)</caption>", table)[1])
+        assert plain(re.search(r"<caption><span>(.*?)</span></caption>", table)[1])
         body = table.split("<tbody>")[1]
         assert body.count("<tr") == body.count('<th scope="row">')
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tfinsight.measure.statistics import (
+from tfinsight.statistics import (
     SteadyState,
     compare,
     contested,

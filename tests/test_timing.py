@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
-from tfinsight.measure.statistics import compare
 from tfinsight.measure.timing import Contender, InterleavedTiming, plan_lap
+from tfinsight.statistics import compare
 
 
 class Machine:

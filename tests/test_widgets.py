@@ -1,28 +1,57 @@
-"""Progress: one box in a notebook, one line on a terminal, and silence elsewhere."""
+"""The live box of a notebook: progress, then the report with controls that do what they say."""
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
-import sys
+import json
+import re
 import time
+from dataclasses import replace
 
 import ipywidgets
 import pytest
 import sample_graph_records
-from sample_records import full
+from ipywidgets.widgets.widget import _instances
+from sample_records import BASELINE_S, full, hostile
 
-from tfinsight.render import widgets
-from tfinsight.render.html import render_html
-from tfinsight.render.widgets import LiveReport, NoProgress, TerminalProgress
+from tfinsight.records import Timing
+from tfinsight.render.widgets import LiveReport
+from tfinsight.report import Report, load
+
+BOTH = pytest.mark.parametrize("make", [full, sample_graph_records.full], ids=["map", "graph"])
 
 
 def shown(live):
-    """Returns the values and words of the box's parts."""
+    """Returns the values and words of the progress."""
     (line,) = live.children
     bar, words = line.children
     return bar.value, words.value
+
+
+def controls(live):
+    """Returns the controls by what stands beside them."""
+    found = {}
+    todo = [live]
+    while todo:
+        widget = todo.pop()
+        todo += getattr(widget, "children", ())
+        if name := getattr(widget, "description", ""):
+            found[name] = widget
+    return found
+
+
+def page(live):
+    """Returns all HTML of a live report."""
+    todo, values = [live], []
+    while todo:
+        widget = todo.pop()
+        todo += getattr(widget, "children", ())
+        if isinstance(widget, ipywidgets.HTML):
+            values.append(widget.value)
+    return "\n".join(values)
+
+
+def says(live):
+    return next(w.value for w in live.children if "tfi-says" in w._dom_classes)
 
 
 def test_the_box_is_marked_and_its_repr_is_constant():
@@ -31,16 +60,36 @@ def test_the_box_is_marked_and_its_repr_is_constant():
     assert repr(live) == repr(LiveReport()) == "LiveReport()"
 
 
+def test_what_converters_show_of_the_box_is_nothing():
+    html = LiveReport()._repr_mimebundle_()["text/html"]
+    assert re.sub(r"<!--.*?-->", "", html).strip() == ""
+
+
 def test_the_box_shows_what_is_done():
     live = LiveReport()
     live.update("timing", "map_fn/graph", 3, 4)
-    assert shown(live) == (0.75, "timing: map_fn/graph")
+    assert shown(live) == (0.75, "timing 3 of 4: map_fn/graph")
 
 
 def test_a_stage_without_steps_shows_its_name():
     live = LiveReport()
     live.update("preflight", "", 0, 0)
     assert shown(live) == (0.0, "preflight")
+
+
+def test_within_a_budget_the_time_left_is_told_and_the_bar_never_goes_back(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    live, seen = LiveReport(budget_s=8.0), []
+    for passed, stage, done in ((2.0, "first calls", 3), (5.5, "timing", 1), (9.0, "memory", 0)):
+        now[0] = 100.0 + passed
+        live.update(stage, "", done, 4)
+        seen.append(shown(live))
+    assert seen == [
+        (0.25, "first calls 3 of 4 (up to 6 s left)"),
+        (0.6875, "timing 1 of 4 (up to 3 s left)"),
+        (1.0, "memory 0 of 4 (nearly done)"),
+    ]
 
 
 def test_updates_are_seldom_enough_not_to_disturb(monkeypatch):
@@ -54,16 +103,14 @@ def test_updates_are_seldom_enough_not_to_disturb(monkeypatch):
     assert 9 <= len(sent) <= 11
 
 
-@pytest.mark.parametrize("make", [full, sample_graph_records.full], ids=["map", "graph"])
+@BOTH
 def test_the_report_takes_the_place_of_the_progress(make):
     live = LiveReport()
     (line,) = live.children
-    live.show(make())
-    (report,) = live.children
-    assert isinstance(report, ipywidgets.HTML)
-    assert report.value == render_html(make())
+    live.show(Report(make()))
     assert line.comm is None
     assert live.comm is not None
+    assert "tfi-verdict" in page(live)
 
 
 def test_clearing_takes_the_box_away_with_all_its_models():
@@ -76,92 +123,142 @@ def test_clearing_takes_the_box_away_with_all_its_models():
     assert [part for part in closed if part.comm is not None] == []
 
 
-def test_nothing_is_shown_where_there_is_no_terminal(capfd, monkeypatch):
-    monkeypatch.setattr(widgets, "TERMINAL_AFTER_S", 0.0)
-    monkeypatch.setattr(widgets, "SHOWN_EVERY_S", 0.0)
-    for progress in (TerminalProgress(), NoProgress()):
-        progress.update("timing", "map_fn/graph", 3, 4)
-        progress.clear()
-    assert capfd.readouterr() == ("", "")
+@BOTH
+def test_a_live_report_has_few_models(make):
+    before = len(_instances)
+    live = Report(make()).live()
+    assert len(_instances) - before < 60
+    live.clear()
+    assert len(_instances) == before
 
 
-TERMINAL = """
-import os, sys
-from tfinsight.render import widgets
-widgets.TERMINAL_AFTER_S = float(sys.argv[1])
-widgets.SHOWN_EVERY_S = 0.0
-progress = widgets.TerminalProgress()
-held = set(os.listdir("/proc/self/fd"))
-os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # as while measuring
-sys.stderr = open(os.devnull, "w")
-progress.update("timing", "map_fn/graph", 3, 4)
-progress.update("memory", "", 0, 1)
-progress.clear()
-progress.clear()
-print(len(held) - len(os.listdir("/proc/self/fd")))
-"""
+@BOTH
+def test_every_control_works_without_a_complaint(make):
+    live = Report(make()).live()
+    for name, control in controls(live).items():
+        for value in getattr(control, "options", ()):
+            control.value = (value,) if isinstance(control, ipywidgets.SelectMultiple) else value
+            assert says(live) == "", (name, value)
+    tabs = live.children[-1]
+    for index in range(len(tabs.children)):
+        tabs.selected_index = index
+        assert says(live) == ""
+        assert page(tabs.children[index]), tabs.titles[index]
 
 
-def on_a_terminal(after_s):
-    """Returns what appears on the terminal, and what the script prints."""
-    ours, theirs = pty.openpty()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", TERMINAL, str(after_s)], stdout=subprocess.PIPE, stderr=theirs, check=True
-        )  # fmt: skip
-        os.write(theirs, b"END")
-        text = b""
-        while not text.endswith(b"END"):
-            text += os.read(ours, 4096)
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    return text.decode().removesuffix("END"), done.stdout.decode().strip()
+def test_another_baseline_changes_the_speed_ups():
+    live = Report(full()).live()
+    assert "<b>★ 847 µs</b> 461x" in page(live)
+    controls(live)["Baseline"].value = "map_fn/graph"
+    said = page(live)
+    assert "speed-up against map_fn/graph" in said
+    assert "<b>★ 847 µs</b> 12.0x" in said
+    assert "461x" not in said
 
 
-@pytest.fixture(scope="module")
-def seen():
-    return on_a_terminal(0.0)[0]
+def test_the_metric_stands_first_and_shades():
+    live = Report(full()).live()
+    controls(live)["Shade by"].value = "peak memory"
+    said = page(live)
+    assert "<b>★ 352 KiB</b> 0.688x" in said
+    assert "the more memory" in said
+    assert re.search(r"tfi-heat-4[^>]*><b>767 KiB", said)
 
 
-def screen(text):
-    """Returns what a line of a terminal shows after `text`."""
-    cells: list[str] = []
-    at = 0
-    for letter in text:
-        if letter == "\r":
-            at = 0
-        else:
-            cells[at : at + 1] = [letter]
-            at += 1
-    return "".join(cells).rstrip()
+def test_the_first_call_as_metric():
+    live = Report(sample_graph_records.full()).live()
+    controls(live)["Shade by"].value = "first call"
+    assert re.search(
+        r'<td class="tfi-heat-\d[^"]*">\S+ m?s<br><small class="tfi-parts">', page(live)
+    )
 
 
-def test_the_terminals_line_survives_the_redirection(seen):
-    assert "timing 3/4 map_fn/graph" in seen
-    assert "\n" not in seen
+def test_rows_that_are_not_chosen_are_not_in_the_grid():
+    live = Report(full()).live()
+    controls(live)["Rows shown"].value = ("as-written", "batched/xla")
+    grid = next(w.value for w in live.children if 'class="tfi-grid"' in getattr(w, "value", ""))
+    assert re.findall(r'<th scope="row">([^<]*)</th>', grid) == ["as-written", "batched"]
+    controls(live)["Rows shown"].value = ()
+    grid = next(w.value for w in live.children if 'class="tfi-grid"' in getattr(w, "value", ""))
+    assert "vectorized_map" in grid
 
 
-def test_a_shorter_line_covers_a_longer_one(seen):
-    assert screen(seen[: seen.rindex("memory") + len("memory")]) == "memory"
+def test_a_row_is_chosen_for_all_that_is_known_of_it():
+    live = Report(full()).live()
+    controls(live)["Detail of"].value = "loop/eager"
+    said = page(live)
+    assert "All that is known of <code>loop/eager</code>" in said
+    assert "1,540" in said
 
 
-def test_clearing_wipes_the_line(seen):
-    assert screen(seen) == ""
+def test_what_is_shown_is_saved(tmp_path):
+    live = Report(full()).live()
+    controls(live)["Baseline"].value = "map_fn/graph"
+    controls(live)["File"].value = str(tmp_path / "shown.json")
+    controls(live)["Save"].click()
+    assert f"Saved to {tmp_path / 'shown.json'}." in says(live)
+    assert load(tmp_path / "shown.json").record.baseline == "map_fn/graph"
 
 
-def test_a_short_measurement_shows_nothing_on_a_terminal():
-    assert on_a_terminal(1_000.0)[0] == ""
+def test_what_goes_wrong_is_said_as_text(tmp_path):
+    live = Report(full()).live()
+    controls(live)["File"].value = str(tmp_path / "<b>none" / "r.json")
+    controls(live)["Save"].click()
+    assert "FileNotFoundError" in says(live)
+    assert "<b>" not in says(live)
+    controls(live)["File"].value = str(tmp_path / "report.txt")
+    controls(live)["Save"].click()
+    assert "expected a path that ends in .json or .html" in says(live)
 
 
-def test_a_terminal_that_went_away_does_not_stop_the_measurement(monkeypatch):
-    monkeypatch.setattr(widgets, "TERMINAL_AFTER_S", 0.0)
-    monkeypatch.setattr(widgets, "SHOWN_EVERY_S", 0.0)
-    reading, writing = os.pipe()
-    os.close(reading)
-    monkeypatch.setattr(widgets, "_terminal", lambda: writing)
-    progress = TerminalProgress()
-    progress.update("timing", "map_fn/graph", 3, 4)
-    progress.clear()
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(writing)
+def test_a_loaded_report_has_nothing_to_measure_longer(tmp_path):
+    Report(full()).save(tmp_path / "r.json")
+    assert controls(load(tmp_path / "r.json").live())["Measure longer"].disabled
+
+
+def test_measuring_longer_asks_for_the_rows_shown_and_redraws():
+    asked = []
+
+    def longer(record, strategies, seconds, progress):
+        progress.update("timing", "all strategies in turn", 3, 12)
+        asked.append((strategies, seconds))
+        runs = tuple(
+            replace(run, timing=Timing(first_call_s=1.0, median_s=BASELINE_S / 2, calls=1_000))
+            if run.strategy == "as-written"
+            else run
+            for run in record.runs
+        )
+        return replace(record, runs=runs), False
+
+    report = Report(full(), None, longer)
+    live = report.live()
+    controls(live)["Rows shown"].value = ("as-written", "loop/xla")
+    controls(live)["Seconds"].value = 3.0
+    controls(live)["Measure longer"].click()
+    assert asked == [(["as-written"], 3.0)]
+    assert report.record.run("as-written").timing.calls == 1_000
+    assert "195 ms" in page(live)
+    assert "Measured for 3.00 s longer: as-written." in says(live)
+    assert not controls(live)["Measure longer"].disabled
+
+
+def test_an_interrupt_while_measuring_longer_keeps_what_was_measured():
+    report = Report(full(), None, lambda record, *_: (replace(record, notes=("cut",)), True))
+    live = report.live()
+    controls(live)["Measure longer"].click()
+    assert "Interrupted" in says(live)
+    assert report.record.notes == ("cut",)
+
+
+def test_markup_in_names_stays_text(tmp_path):
+    live = Report(hostile()).live()
+    for index in range(len(live.children[-1].children)):
+        live.children[-1].selected_index = index
+    assert "<script" not in page(live)
+
+
+def test_reports_in_a_file_are_those_of_the_box(tmp_path):
+    report = Report(full())
+    report.save(tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text())["kind"] == "mapcost"
+    assert page(load(tmp_path / "r.json").live()) == page(report.live())

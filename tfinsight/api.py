@@ -34,7 +34,7 @@ from tfinsight.measure.new_shapes import new_shapes
 from tfinsight.measure.new_values import new_values
 from tfinsight.measure.rows import Row
 from tfinsight.measure.session import Measurement
-from tfinsight.measure.steady import steady_state
+from tfinsight.measure.steady import steady_state, steady_state_again
 from tfinsight.measure.yardsticks import yardsticks
 from tfinsight.options import (
     graph_options,
@@ -55,6 +55,7 @@ from tfinsight.records import (
     Progress,
     WorkloadFacts,
 )
+from tfinsight.render.progress import NoProgress, TerminalProgress
 from tfinsight.report import Report
 from tfinsight.source_text import call_text
 from tfinsight.workload import Wording, Workload
@@ -165,7 +166,8 @@ def mapcost(
     workload = function_workload(fn, elems, wording, MapChoice(), namespace={})
     request.settle()
     workload = replace(workload, batched=batched, batched_name=options.batched, variants=named)
-    return _reported(partial(measure_map, workload, options), quiet, progress, path)
+    shown = progress or _progress(quiet, options.budget_s)
+    return _reported(partial(measure_map, workload, options), shown, path)
 
 
 def graphcompare(
@@ -227,7 +229,8 @@ def graphcompare(
     name = getattr(fn, "__name__", type(fn).__name__)
     workload = code_workload(fn, args, kwargs, name, named)
     request.settle()
-    return _reported(partial(measure_graph, workload, options), quiet, progress, path)
+    shown = progress or _progress(quiet, options.budget_s)
+    return _reported(partial(measure_graph, workload, options), shown, path)
 
 
 def measure_map(workload: Workload, options: MapOptions, progress: Progress) -> Report:
@@ -243,7 +246,8 @@ def measure_map(workload: Workload, options: MapOptions, progress: Progress) -> 
     def report(stage: str | None) -> Report:
         record = measurement.record(_code, stage)
         judgement = judged(record, measurement.limits.memory_bytes)
-        return Report(judgement, best=_best_map(measurement, judgement))
+        best = _best_map(measurement, judgement)
+        return Report(judgement, best, partial(_measured_longer, measurement))
 
     return _measured(measurement, MAP_STAGES, report)
 
@@ -262,7 +266,8 @@ def measure_graph(workload: CodeWorkload, options: GraphOptions, progress: Progr
         code = partial(row_code, device=measurement.device)
         record = measurement.record(code, stage)
         judgement = judged(record, measurement.limits.memory_bytes)
-        return Report(judgement, best=_best_graph(measurement, judgement))
+        best = _best_graph(measurement, judgement)
+        return Report(judgement, best, partial(_measured_longer, measurement))
 
     return _measured(measurement, GRAPH_STAGES, report)
 
@@ -285,6 +290,31 @@ def _measured(
     except Exception as error:
         raise MeasurementError(report(measurement.current_stage()), error) from error
     return report(None)
+
+
+def _measured_longer(
+    measurement: Measurement,
+    record: AnyRecord,
+    strategies: Sequence[str],
+    seconds: float,
+    progress: Progress,
+) -> tuple[AnyRecord, bool]:
+    """Times rows of a finished measurement for longer, the notebook left as it is.
+
+    Returns:
+        the record with the new times, and whether it was interrupted.
+    """
+    measurement.progress = progress
+    interrupted = False
+    try:
+        with measurement.undisturbed(), measurement.stage("timing"):
+            steady_state_again(measurement, strategies, seconds)
+    except KeyboardInterrupt:
+        interrupted = True
+    runs = tuple(replace(measurement.latest(run.strategy), code=run.code) for run in record.runs)
+    stage = measurement.stages[-1]
+    record = replace(record, runs=runs, stages=(*record.stages, stage))
+    return judged(record, measurement.limits.memory_bytes), interrupted
 
 
 def current_environment() -> Environment:
@@ -329,17 +359,19 @@ def _size(given: int | str | None) -> int | None:
     return parse_size(given) if isinstance(given, str) else given
 
 
-def _reported(
-    measure: Callable[[Progress], Report], quiet: bool, progress: Progress | None, path: str | None
-) -> Report:
-    """Measures with progress on the terminal, unless told otherwise, and saves the report."""
-    from tfinsight.render.widgets import NoProgress, TerminalProgress
+def _progress(quiet: bool, budget_s: float) -> Progress:
+    return NoProgress() if quiet else TerminalProgress(budget_s)
 
-    shown = NoProgress() if quiet else TerminalProgress()
+
+def _reported(
+    measure: Callable[[Progress], Report], progress: Progress, path: str | None
+) -> Report:
+    """Measures, and saves the report where that was asked for."""
     try:
-        report = measure(progress or shown)
+        report = measure(progress)
     finally:
-        shown.clear()
+        if isinstance(progress, TerminalProgress):
+            progress.clear()
     if path is not None:
         report.save(path)
     return report

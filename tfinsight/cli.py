@@ -1,4 +1,4 @@
-"""The command `tfinsight`: `tfinsight demo` runs the main job on built-in real data."""
+"""The command `tfinsight`: runs the main job on built-in real data, and what shells need of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ PATCH = STRIDE = 32
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
+    given = _parser().parse_args(arguments)
+    try:
+        status: int = given.run(given)
+        return status
+    except (ValueError, OSError) as error:
+        print(f"tfinsight {given.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"tfinsight {given.command}: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tfinsight", description=(__doc__ or "").split(": ")[1])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser(
@@ -25,15 +38,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--out", type=Path, help="where to write the HTML report; default: a new folder for it"
     )
     demo.add_argument("--budget", type=float, default=20.0, help="seconds to measure; default: 20")
-    given = parser.parse_args(arguments)
-    try:
-        return run_demo(given.out, given.budget)
-    except (ValueError, OSError) as error:
-        print(f"tfinsight demo: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("tfinsight demo: interrupted", file=sys.stderr)
-        return 130
+    demo.set_defaults(run=lambda given: run_demo(given.out, given.budget))
+    words = "print the rules that mask in nbval what varies in reports"
+    sanitize = commands.add_parser("nbval-sanitize", help=words, description=words.capitalize())
+    sanitize.add_argument("--out", type=Path, help="write them to this file instead")
+    sanitize.set_defaults(run=lambda given: write_rules(given.out))
+    return parser
+
+
+def write_rules(out: Path | None) -> int:
+    """Prints the rules for nbval, or writes them to a file."""
+    from tfinsight.render.same import sanitize_file
+
+    if out is None:
+        print(sanitize_file(), end="")
+    else:
+        out.write_text(sanitize_file(), "utf-8")
+    return 0
 
 
 def run_demo(out: Path | None, budget: float) -> int:

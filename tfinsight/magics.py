@@ -19,7 +19,13 @@ from IPython.display import display
 
 from tfinsight.allocator_switch import request_full_coverage
 from tfinsight.magic_parsers import graph_parser, map_parser, split_expression, words
-from tfinsight.options import GRAPH_OPTIONS, MAP_OPTIONS, graph_options, map_options
+from tfinsight.options import (
+    DEFAULT_BUDGET_S,
+    GRAPH_OPTIONS,
+    MAP_OPTIONS,
+    graph_options,
+    map_options,
+)
 
 if TYPE_CHECKING:
     from tfinsight.report import Report
@@ -125,7 +131,7 @@ class TfinsightMagics(Magics):
     ) -> None:
         from tfinsight.api import MeasurementError, MeasurementInterrupted
 
-        progress = self._progress(given.quiet)
+        progress = self._progress(given.quiet, given.budget or DEFAULT_BUDGET_S)
         try:
             with _usage_errors(magic):
                 report = measure(progress)
@@ -142,14 +148,16 @@ class TfinsightMagics(Magics):
             raise
         self._show(report, progress, given)
 
-    def _progress(self, quiet: bool) -> Any:
-        from tfinsight.render.widgets import LiveReport, NoProgress, TerminalProgress
+    def _progress(self, quiet: bool, budget_s: float) -> Any:
+        from tfinsight.render.progress import NoProgress, TerminalProgress
 
         if quiet:
             return NoProgress()
         if not hasattr(self.shell, "kernel"):
-            return TerminalProgress()
-        live = LiveReport()
+            return TerminalProgress(budget_s)
+        from tfinsight.render.widgets import LiveReport
+
+        live = LiveReport(budget_s)
         display(live)
         return live
 
@@ -158,7 +166,7 @@ class TfinsightMagics(Magics):
         if given.output:
             self.shell.user_ns[given.output] = report
         if hasattr(progress, "show"):
-            progress.show(report.record)
+            progress.show(report)
         else:
             progress.clear()
         if not given.quiet:

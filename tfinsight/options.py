@@ -34,6 +34,7 @@ class Option(NamedTuple):
         return self.flags[-1].lstrip("-").replace("-", "_")
 
 
+DEFAULT_BUDGET_S = MapOptions().budget_s
 _SIZE = re.compile(r"\s*([\d.]+)\s*([KMGT]?)(i?B)?\s*", re.IGNORECASE)
 
 
@@ -190,7 +191,7 @@ def map_options(given: dict[str, Any]) -> MapOptions:
         batched=values.get("batched"),
         also=values.get("also", ()),
         call=values.get("call"),
-        budget_s=values.get("budget", MapOptions().budget_s),
+        budget_s=values.get("budget", DEFAULT_BUDGET_S),
         memory_limit_bytes=values.get("memory_limit"),
     )
 
@@ -205,6 +206,6 @@ def graph_options(given: dict[str, Any]) -> GraphOptions:
         grad=bool(values.get("grad", False)),
         mixed=values.get("mixed"),
         passes=bool(values.get("passes", False)),
-        budget_s=values.get("budget", GraphOptions().budget_s),
+        budget_s=values.get("budget", DEFAULT_BUDGET_S),
         memory_limit_bytes=values.get("memory_limit"),
     )

@@ -6,10 +6,12 @@ import dataclasses
 import json
 import os
 import secrets
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tfinsight.rebase import rebased
 from tfinsight.records import (
     SCHEMA,
     Agreement,
@@ -17,21 +19,30 @@ from tfinsight.records import (
     GraphCompare,
     MapCost,
     Memory,
+    Progress,
     Run,
     Timing,
     from_dict,
     to_dict,
 )
+from tfinsight.render import figures
 from tfinsight.render.html import render_html, render_page
+from tfinsight.render.progress import NoProgress
 from tfinsight.render.text import render_text, verdict_sentence
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KINDS: dict[str, type[MapCost] | type[GraphCompare]] = {
     "mapcost": MapCost,
     "graphcompare": GraphCompare,
 }
 
+# Times rows for longer: record, ids, seconds, progress to new record and whether it was interrupted.
+Longer = Callable[[Any, Sequence[str], float, Progress], tuple[Any, bool]]
+
 # What a table has no cell for.
-NESTED = ("samples_s", "top", "timeline")
+NESTED = ("samples_s", "rounds", "top", "timeline")
 
 
 class Report:
@@ -42,10 +53,14 @@ class Report:
     """
 
     def __init__(
-        self, record: MapCost | GraphCompare, best: Callable[..., Any] | None = None
+        self,
+        record: MapCost | GraphCompare,
+        best: Callable[..., Any] | None = None,
+        longer: Longer | None = None,
     ) -> None:
         self.record = record
         self._best = best
+        self._longer = longer
 
     def best(self) -> Callable[..., Any]:
         """Returns the recommended strategy as a function: of the elements, or of the cell's inputs.
@@ -61,6 +76,82 @@ class Report:
                 f"is report.record.run({self.record.verdict.recommended!r}).code"
             )
         return self._best
+
+    @property
+    def can_measure_longer(self) -> bool:
+        """Whether the functions that were measured are still there: not in a report that was loaded."""
+        return self._longer is not None
+
+    def measure_longer(
+        self,
+        strategies: str | Sequence[str] = (),
+        seconds: float = 10.0,
+        progress: Progress | None = None,
+    ) -> None:
+        """Times rows for longer; the new samples come to those that are there, and `record` is new.
+
+        The baseline and the fastest row are timed beside them: ratios come from shared rounds. The
+        notebook is left as it is.
+
+        Args:
+            strategies: ids of the rows; all that were timed if none.
+            seconds: how long to go on.
+            progress: is told what is being measured.
+
+        Raises:
+            ValueError: no such row was timed.
+            RuntimeError: the report was loaded and holds no functions.
+            KeyboardInterrupt: on an interrupt; what was measured until then is in the record.
+        """
+        if self._longer is None:
+            raise RuntimeError("this report was loaded and holds no functions to measure again")
+        timed = [run.strategy for run in self.record.runs if run.timing and run.timing.median_s]
+        wanted = [strategies] if isinstance(strategies, str) else list(strategies) or timed
+        shown = progress or NoProgress()
+        self.record, interrupted = self._longer(self.record, wanted, seconds, shown)
+        if interrupted:
+            raise KeyboardInterrupt
+
+    def rebased(self, baseline: str) -> Report:
+        """Returns the same report with speed-ups against another row.
+
+        Raises:
+            ValueError: there is no such row.
+        """
+        return Report(rebased(self.record, baseline), self._best, self._longer)
+
+    def figure(
+        self,
+        kind: str,
+        *,
+        logarithmic: bool | None = None,
+        strategies: Collection[str] | None = None,
+    ) -> Figure:
+        """Draws a picture of the report, for papers and slides; no pyplot is used, no style changed.
+
+        Args:
+            kind: `pareto` (memory against time), `grid` (the rows at a glance), `break_even` (time
+                against calls), `memory` (live bytes within a call), `scaling` (peaks at other
+                sizes) or `stages` (what first calls consist of).
+            logarithmic: whether axes are logarithmic; `None` lets the span of the values decide.
+            strategies: ids of the rows shown; `None` for all.
+
+        Returns:
+            a `matplotlib.figure.Figure`, 7 inches wide; `savefig` writes SVG, PDF or PNG.
+
+        Raises:
+            ValueError: an unknown kind or row, or there is nothing to draw; the message says what is
+                missing.
+        """
+        return figures.figure(self.record, kind, logarithmic=logarithmic, strategies=strategies)
+
+    def live(self) -> Any:
+        """Returns the report as widgets: an `ipywidgets.VBox` with controls for what it shows."""
+        from tfinsight.render.widgets import LiveReport
+
+        box = LiveReport()
+        box.show(self)
+        return box
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the record as dictionaries, lists, strings and numbers, with the verdict in words."""
@@ -94,9 +185,13 @@ class Report:
             raise ValueError(f"report.verdict.recommended: there is no row {recommended!r}")
         return cls(record)
 
-    def to_text(self) -> str:
-        """Returns the report as text of at most 80 columns."""
-        return render_text(self.record)
+    def to_text(self, ascii: bool | None = None) -> str:  # noqa: A002 - what it is
+        """Returns the report as text of at most 80 columns.
+
+        Args:
+            ascii: use ASCII characters only; `None` does so where standard output can't show others.
+        """
+        return render_text(self.record, not _shows_unicode() if ascii is None else ascii)
 
     def to_html(self) -> str:
         """Returns the report as a fragment of static HTML."""
@@ -156,6 +251,14 @@ def load(path: str | os.PathLike[str]) -> Report:
         return Report.from_dict(data)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def _shows_unicode() -> bool:
+    try:
+        "–µ×“”→".encode(sys.stdout.encoding or "ascii")  # noqa: RUF001 - what reports use
+    except (UnicodeEncodeError, LookupError, AttributeError):
+        return False
+    return True
 
 
 def _write_whole(target: Path, text: str) -> None:

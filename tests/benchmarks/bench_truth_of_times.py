@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tfinsight.measure.statistics import SteadyState, compare
 from tfinsight.measure.timing import Contender, InterleavedTiming
+from tfinsight.statistics import SteadyState, compare
 
 RUNS = 20
 RUN_S = 5.0

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from tfinsight.measure.memory import Peak
 from tfinsight.measure.reasons import reason
-from tfinsight.measure.statistics import Comparison, SteadyState
 from tfinsight.records import (
     Agreement,
     Execution,
@@ -20,6 +19,7 @@ from tfinsight.records import (
     Status,
     Timing,
 )
+from tfinsight.statistics import Comparison, SteadyState
 from tfinsight.strategies.executions import BoundCall, Executable
 from tfinsight.trace_file import Window
 
@@ -163,6 +163,7 @@ class Row:
             high_s=None if steady is None else steady.high_s,
             calls=0 if steady is None else steady.calls,
             samples_s=() if steady is None else steady.samples_s,
+            rounds=() if steady is None else steady.rounds,
             spread=None if steady is None else steady.spread,
             speedup=None if comparison is None else comparison.speedup,
             speedup_low=None if comparison is None else comparison.speedup_low,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import tensorflow as tf
 
 from tfinsight import captured_output, state
+from tfinsight.errors import WorkloadError
 from tfinsight.measure import memory
 from tfinsight.measure.agreement import Change, Outcome
 from tfinsight.measure.environment import environment, measured_device
@@ -186,6 +187,19 @@ class Measurement:
         twin = self.twin is not None and strategy == self.twin.id
         return self.rows.get(AS_WRITTEN if twin else strategy)
 
+    def check_known(self, strategies: Collection[str]) -> None:
+        """Checks that there are such rows, and that they have been timed.
+
+        Raises:
+            WorkloadError: names one that has not, and those that have.
+        """
+        timed = [name for name, row in self.rows.items() if row.runs and row.steady is not None]
+        timed += [self.twin.id] if self.twin is not None and AS_WRITTEN in timed else []
+        for name in strategies:
+            if name not in timed:
+                known = ", ".join(timed) or "none"
+                raise WorkloadError(f"there is no timed row `{name}`; rows with times: {known}")
+
     def prepare(self, row: Row) -> None:  # noqa: ARG002 - some need to know the row
         """Gets ready for a block of calls of a row."""
         self.restore()
@@ -251,12 +265,23 @@ class Measurement:
             "reference": self.reference,
             "baseline": self.baseline,
             "logs": self._logs,
-            "stages": tuple(self._stages),
+            "stages": self.stages,
             "interrupted": interrupted,
             "notes": tuple(self.notes),
             "not_repeatable": self.not_repeatable or self.snapshot.not_repeatable,
             "changed_objects": tuple(dict.fromkeys(self.snapshot.changed_objects)),
         }
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What has been done so far."""
+        return tuple(self._stages)
+
+    def latest(self, strategy: str) -> Run:
+        """Returns the frozen row with this id as it is now, without its code."""
+        if self.twin is not None and strategy == self.twin.id:
+            return self.finished(self.twin, "")
+        return self.finished(self.rows[strategy].strategy, "")
 
     def finished(self, strategy: AnyStrategy, code: str) -> Run:
         """Returns the frozen row of a strategy; `code` is the text to paste for it."""

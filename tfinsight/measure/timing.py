@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import math
 import random
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tfinsight.measure.statistics import SteadyState, contested, steady_state
+from tfinsight.statistics import SteadyState, contested, steady_state
 
 LAPS = 4
 ROUNDS_IN_LAP = 12
@@ -129,6 +130,8 @@ class InterleavedTiming:
         seed: of the order within rounds; the global random state is never touched.
         on_round: is told after each round how many are done and how many are planned so far.
         processor_clock: seconds of processor time of the whole process, rising; or `None`.
+        first_round: number of the first round, above those of an earlier timing of the same rows.
+        exhaustive: goes on until the deadline, whether or not the verdict is settled.
     """
 
     def __init__(
@@ -143,6 +146,8 @@ class InterleavedTiming:
         seed: int = 0,
         on_round: Callable[[int, int], None] | None = None,
         processor_clock: Callable[[], float] | None = None,
+        first_round: int = 0,
+        exhaustive: bool = False,
     ) -> None:
         self._tracks = {c.id: _Track(c, c.estimate_s) for c in contenders}
         self._baseline_id = baseline_id
@@ -153,6 +158,8 @@ class InterleavedTiming:
         self._random = random.Random(seed)
         self._on_round = on_round
         self._processor_clock = processor_clock or (lambda: 0.0)
+        self._first_round = first_round
+        self._exhaustive = exhaustive
         self._target_s = BLOCK_S
         self._user_s = 0.0
         self._failures: list[tuple[str, Exception]] = []
@@ -188,13 +195,14 @@ class InterleavedTiming:
         for name in list(self._tracks):
             self._guarded(name, self._calibrate)
         going_on: Collection[str] = list(self._tracks)
-        for lap in range(LAPS):
+        for lap in itertools.count() if self._exhaustive else range(LAPS):
             block_s = {name: t.block_s for name, t in self._tracks.items() if name in going_on}
             planned = plan_lap(block_s, self._deadline - self._clock())
             if not any(planned.values()):
                 break
-            self._lap(lap * ROUNDS_IN_LAP, planned)
-            going_on = contested(self.results(), self._baseline_id, self._eligible_ids)
+            self._lap(self._first_round + lap * ROUNDS_IN_LAP, planned)
+            if not self._exhaustive:
+                going_on = contested(self.results(), self._baseline_id, self._eligible_ids)
 
     def _lap(self, first: int, planned: Mapping[str, int]) -> None:
         for offset in range(ROUNDS_IN_LAP):
@@ -203,7 +211,8 @@ class InterleavedTiming:
             for name in names:
                 self._guarded(name, functools.partial(self._block, number=first + offset))
             if self._on_round is not None:
-                self._on_round(first + offset + 1, first + ROUNDS_IN_LAP)
+                done = first - self._first_round + offset + 1
+                self._on_round(done, first - self._first_round + ROUNDS_IN_LAP)
 
     def _guarded(self, name: str, step: Callable[[_Track], None]) -> None:
         """Runs a step of a contender if time allows it; one that raises is taken out."""

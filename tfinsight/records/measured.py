@@ -84,6 +84,7 @@ class Timing:
         high_s: upper end of it.
         calls: steady calls timed.
         samples_s: seconds a call, one figure a round, in order of the rounds.
+        rounds: number of the round of each sample: in a round every row runs under like conditions.
         spread: interquartile range of the rounds over their median.
         speedup: baseline's time over this one's, from pairs within rounds.
         speedup_low: lower end of its 95 % interval, `None` with too few pairs.
@@ -102,6 +103,7 @@ class Timing:
     high_s: float | None = None
     calls: int = 0
     samples_s: tuple[float, ...] = ()
+    rounds: tuple[int, ...] = ()
     spread: float | None = None
     speedup: float | None = None
     speedup_low: float | None = None

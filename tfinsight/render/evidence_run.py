@@ -10,18 +10,13 @@ from tfinsight.render.tables import Head, Section, Table
 _COUNT = Head("count", "figure")
 
 
-def before_the_cell(record: GraphCompare) -> tuple[Section, ...]:
-    """Returns the sections that stand above the cell line by line."""
-    return _drawn(evidence.stages(record))
-
-
-def after_the_cell(record: GraphCompare) -> tuple[Section, ...]:
-    """Returns the sections that stand below the cell line by line; those without facts are left out."""
+def compiling(record: GraphCompare) -> tuple[Section, ...]:
+    """Returns what compiling did, from Python to kernels; sections without facts are left out."""
     return _drawn(
+        evidence.stages(record),
         evidence.folded(record),
         evidence.rewritten(record),
         evidence.fused(record),
-        _backward(record),
         _captured(record),
         _conversions(record),
         _new_shapes(record),
@@ -29,6 +24,11 @@ def after_the_cell(record: GraphCompare) -> tuple[Section, ...]:
         _platform(record),
         evidence.passes(record),
     )
+
+
+def backward(record: GraphCompare) -> tuple[Section, ...]:
+    """Returns what automatic differentiation did, nothing where no gradient was taken."""
+    return _drawn(_backward(record))
 
 
 def _drawn(*sections: Section) -> tuple[Section, ...]:

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 from html import escape
 
-from tfinsight.records import Comparison, GraphCompare, MapCost
-from tfinsight.render import html_graph, html_map, html_why, wording
+from tfinsight.records import GraphCompare, MapCost
+from tfinsight.render import html_graph, html_map, html_why, same, wording
 from tfinsight.render.html_parts import folded_away, soft, style, with_code
+from tfinsight.render.parts import draw, parts_of
+from tfinsight.render.text import render_text
 from tfinsight.render.verdict_words import verdict_sentence
+from tfinsight.render.view import DEFAULT, View
 from tfinsight.render.wording_graph import measured_sentences
 from tfinsight.render.wording_map import measured_sentence
 
 _PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 2rem; background: #fff; }
+@media (max-width: 50rem) { body { margin: 0.6rem; } }
 @media (prefers-color-scheme: dark) {
-  body { background: #111; --jp-ui-font-color1: #eee; --jp-ui-font-color2: #aaa; --jp-border-color2: #444;
-    --jp-brand-color1: #6db3f2; --jp-layout-color1: #111; --jp-layout-color2: #222; }
+  body { background: #111; --jp-ui-font-color1: #eee; --jp-border-color2: #444; --jp-layout-color1: #111;
+    --jp-layout-color2: #222; --jp-brand-color1: #6db3f2; --jp-content-link-color: #6db3f2; }
 }
 """
 
 
 def render_html(record: MapCost | GraphCompare) -> str:
-    """Returns the report as a fragment of HTML, its style included."""
-    parts = _map_parts(record) if isinstance(record, MapCost) else _graph_parts(record)
-    head = (
-        f"<style>{style()}</style>",
-        f'<p class="tfi-verdict">{with_code(verdict_sentence(record))}</p>',
+    """Returns the report as a fragment of HTML, its style included.
+
+    The text form stands first and is hidden by the style; where styles are stripped it is what shows.
+    """
+    pieces = (
+        head(record),
+        grid(record, DEFAULT),
+        soft(wording.coverage_sentence(record)),
+        html_why.picture(record, "pareto", DEFAULT),
+        reasons(record),
+        *(folded_away(part.title, draw(part, record), part.opened) for part in parts_of(record)),
     )
-    body = "\n".join(part for part in (*head, *parts) if part)
-    return f'<div class="tfi-report">\n{body}\n</div>'
+    body = "\n".join(piece for piece in pieces if piece)
+    # An inline style outlives a style sheet that is stripped, and the sheet overrules it.
+    return (
+        f"<style>{style()}</style>\n"
+        f'<pre class="tfi-text">{escape(render_text(record, same_facts=False))}</pre>\n'
+        f'<div class="tfi-report" style="display:none">\n{body}\n</div>\n'
+        f"{same.as_html(record)}"
+    )
 
 
 def render_page(record: MapCost | GraphCompare) -> str:
@@ -44,44 +60,25 @@ def render_page(record: MapCost | GraphCompare) -> str:
     )
 
 
-def _map_parts(record: MapCost) -> tuple[str, ...]:
-    return (
-        soft(measured_sentence(record)),
-        *(soft(note) for note in record.notes),
-        html_map.grid(record),
-        *_reasons(record),
-        html_map.other_calls(record),
-        folded_away("First calls against steady state", html_map.first_calls(record)),
-        *_details(record),
+def head(record: MapCost | GraphCompare) -> str:
+    """Returns the verdict, what was measured, and what a reader must know before the figures."""
+    measured = (
+        [measured_sentence(record)] if isinstance(record, MapCost) else measured_sentences(record)
     )
+    said = (soft(words) for words in (*measured, *record.notes))
+    verdict = f'<p class="tfi-verdict">{with_code(verdict_sentence(record))}</p>'
+    return "\n".join(piece for piece in (verdict, *said) if piece)
 
 
-def _graph_parts(record: GraphCompare) -> tuple[str, ...]:
-    return (
-        *(soft(words) for words in measured_sentences(record)),
-        *(soft(note) for note in record.notes),
-        html_graph.grid(record),
-        *_reasons(record),
-        html_graph.compiled(record),
-        *_details(record),
-    )
+def grid(record: MapCost | GraphCompare, view: View) -> str:
+    """Returns the rows as a heat map."""
+    if isinstance(record, MapCost):
+        return html_map.grid(record, view)
+    return html_graph.grid(record, view)
 
 
-def _reasons(record: Comparison) -> tuple[str, ...]:
-    """Returns what stands between the grid and the details of every report."""
-    return (
-        soft(wording.coverage_sentence(record)),
-        html_why.picture(record),
-        html_why.unranked(record),
-        html_why.findings(record),
-    )
-
-
-def _details(record: Comparison) -> tuple[str, ...]:
-    """Returns what only some readers want, each part folded away."""
-    return (
-        folded_away("What held the memory at the peak", html_why.culprits(record)),
-        folded_away("Code for each strategy", html_why.codes(record)),
-        folded_away("Messages kept out of the notebook", html_why.logs(record)),
-        folded_away("Method and environment", html_why.method(record)),
-    )
+def reasons(record: MapCost | GraphCompare) -> str:
+    """Returns the rows that are not ranked, the findings, and the cell's other maps."""
+    others = html_map.other_calls(record) if isinstance(record, MapCost) else ""
+    pieces = (html_why.unranked(record), html_why.findings(record), others)
+    return "\n".join(piece for piece in pieces if piece)

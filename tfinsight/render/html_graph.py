@@ -6,73 +6,81 @@ from html import escape
 
 from tfinsight.records import GraphCompare, LineFacts, Run, Timing
 from tfinsight.render import numbers, wording
-from tfinsight.render.evidence_run import after_the_cell, before_the_cell
-from tfinsight.render.html_parts import folded_away, legend, mark, shades, with_code
-from tfinsight.render.tables import Head, Section, Table
+from tfinsight.render.html_parts import (
+    cell_class,
+    draw_rows,
+    draw_table,
+    folded_away,
+    head_cells,
+    legend,
+    mark,
+    shades,
+    with_code,
+)
+from tfinsight.render.tables import Section
+from tfinsight.render.view import View
 from tfinsight.render.wording_graph import first_call_parts, line_words
 
-_COLUMNS = (
-    "time",
-    "speed-up",
-    "result",
-    "peak memory",
-    "first call",
-    "pays off",
-    "cores",
-)
-_CELL_TITLE = "The cell, line by line"
+_COLUMNS = ("row", "time", "speed-up", "result", "peak memory", "first call", "pays off", "cores")
 
 
-def grid(record: GraphCompare) -> str:
+def grid(record: GraphCompare, view: View) -> str:
     """Returns a line for each row: time, speed-up, memory, first call, when it pays off, result."""
-    if not record.runs:
-        return ""
-    heat = shades(record)
-    rows = "\n".join(_row(record, run, heat.get(run.strategy)) for run in record.runs)
+    heats = shades(record, view)
     caption = (
         f"Time of a call in steady state, speed-up against {escape(record.baseline)} with its 95 % "
-        "interval, peak memory, the first call, after how many calls that has paid for itself, "
-        f"cores used, and how the result stands to the reference's.{legend(record)}"
+        "interval, how the result stands to the reference's, peak memory, the first call, after how "
+        f"many calls that has paid for itself, and cores used.{legend(record, view)}"
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("row", *_COLUMNS))
-    return _scrolling(
-        f'<table class="tfi-rows">\n<caption>{caption}</caption>\n'
-        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-    )
+    rows = (_row(record, run, view, heats) for run in view.runs(record))
+    return draw_rows(head_cells(_COLUMNS), rows, caption, "tfi-rows")
 
 
-def compiled(record: GraphCompare) -> str:
-    """Returns what compiling did, each part folded away but for the first two."""
-    parts = (
-        *(_section(section, opened=True) for section in before_the_cell(record)),
-        folded_away(_CELL_TITLE, _annotated(record.compiled.lines), opened=True),
-        *(_section(section) for section in after_the_cell(record)),
-    )
-    body = "\n".join(part for part in parts if part)
-    return f"<h3>What compiling did</h3>\n{body}" if body else ""
+def annotated(record: GraphCompare) -> str:
+    """Returns the cell as a table: number and text of each line, and what became of it."""
+    lines = record.compiled.lines
+    shares = [
+        (name, values)
+        for name, values in (
+            ("time", [line.time_share for line in lines]),
+            ("peak", [line.peak_share for line in lines]),
+        )
+        if any(value is not None for value in values)
+    ]
+    heads = ("line", "code", "what became of it", *(f"share of {name}" for name, _ in shares))
+    caption = "What became of each line in the row graph."
+    if shares:
+        caption += " Shares are of the time of all its kernels, and of the bytes at its peak."
+    rows = [_line(line, [values[i] for _, values in shares]) for i, line in enumerate(lines)]
+    return draw_rows(head_cells(heads), rows, caption, "tfi-cell")
 
 
-def _row(record: GraphCompare, run: Run, heat: int | None) -> str:
+def sections(parts: tuple[Section, ...]) -> str:
+    """Returns parts of the evidence: one as it is, several folded away but for the first."""
+    if len(parts) == 1:
+        return _section(parts[0])
+    return "\n".join(folded_away(part.title, _section(part), part is parts[0]) for part in parts)
+
+
+def _row(record: GraphCompare, run: Run, view: View, heats: dict[str, int]) -> str:
     timing, memory = run.timing, run.memory
     name = f'<tr><th scope="row">{mark(record, run)}{escape(run.strategy)}</th>'
     result = escape(wording.row_result(record, run))
     if run.status not in ("ok", "different") or timing is None:
-        before, after = "<td></td>" * 2, "<td></td>" * (len(_COLUMNS) - 3)
+        before, after = "<td></td>" * 2, "<td></td>" * (len(_COLUMNS) - 4)
         return f'{name}{before}<td class="tfi-unranked">{result}</td>{after}</tr>'
+    shaded = cell_class(record, run, heats)
+    time, peak, first = (
+        shaded if view.metric == metric else "" for metric in ("time", "peak memory", "first call")
+    )
     return (
-        f"{name}{_time(record, run, timing, heat)}<td>{_speed_up(timing)}</td><td>{result}</td>"
-        f"<td>{numbers.size(memory.peak_bytes if memory else None)}</td><td>{_first_call(timing)}</td>"
-        f'<td class="tfi-words">{wording.break_even(record, run) or numbers.NONE}</td>'
+        f"{name}<td{time}><b>{numbers.seconds(timing.median_s)}</b></td>"
+        f"<td>{_speed_up(timing)}</td><td>{result}</td>"
+        f"<td{peak}>{numbers.size(memory.peak_bytes if memory else None)}</td>"
+        f"<td{first}>{_first_call(timing)}</td>"
+        f"<td>{wording.break_even(record, run) or numbers.NONE}</td>"
         f"<td>{numbers.count(timing.cores_used)}</td></tr>"
     )
-
-
-def _time(record: GraphCompare, run: Run, timing: Timing, heat: int | None) -> str:
-    classes = [f"tfi-heat-{heat}"] if heat is not None else []
-    classes += ["tfi-recommended"] if run.strategy == record.verdict.recommended else []
-    classes += ["tfi-unranked"] if run.status == "different" else []
-    start = f'<td class="{" ".join(classes)}">' if classes else "<td>"
-    return f"{start}<b>{numbers.seconds(timing.median_s)}</b></td>"
 
 
 def _speed_up(timing: Timing) -> str:
@@ -84,32 +92,6 @@ def _speed_up(timing: Timing) -> str:
 def _first_call(timing: Timing) -> str:
     whole, parts = numbers.seconds(timing.first_call_s), ",<br>".join(first_call_parts(timing))
     return f'{whole}<br><small class="tfi-parts">{parts}</small>' if parts else whole
-
-
-def _annotated(lines: tuple[LineFacts, ...]) -> str:
-    """Returns the cell as a table: number and text of each line, and what became of it."""
-    if not lines:
-        return ""
-    shares = [
-        (name, values)
-        for name, values in (
-            ("time", [line.time_share for line in lines]),
-            ("peak", [line.peak_share for line in lines]),
-        )
-        if any(value is not None for value in values)
-    ]
-    heads = ("line", "code", "what became of it", *(f"share of {name}" for name, _ in shares))
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    rows = "\n".join(
-        _line(line, [values[i] for _, values in shares]) for i, line in enumerate(lines)
-    )
-    caption = (
-        "Shares are of the time of all kernels, and of the bytes at the peak, in the row graph."
-    )
-    return _scrolling(
-        f'<table class="tfi-cell">\n<caption>{caption if shares else _CELL_TITLE}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-    )
 
 
 def _line(line: LineFacts, shares: list[float | None]) -> str:
@@ -130,12 +112,11 @@ def _bar(share: float | None) -> str:
     )
 
 
-def _section(section: Section, opened: bool = False) -> str:
+def _section(section: Section) -> str:
     said = "\n".join(f"<p>{with_code(words)}</p>" for words in section.said if words)
     flows = "\n".join(_flow(flow) for flow in section.flows)
-    tables = "\n".join(_table(table) for table in section.tables if table.rows)
-    body = "\n".join(part for part in (flows, said, tables) if part)
-    return folded_away(section.title, body, opened)
+    tables = "\n".join(draw_table(table) for table in section.tables if table.rows)
+    return "\n".join(part for part in (flows, said, tables) if part)
 
 
 def _flow(steps: tuple[str, ...]) -> str:
@@ -143,31 +124,3 @@ def _flow(steps: tuple[str, ...]) -> str:
     row, *rest = steps
     items = "".join(f"<li>{escape(step)}</li>" for step in rest)
     return f'<ol class="tfi-flow"><li><b>row {escape(row)}</b></li>{items}</ol>'
-
-
-def _table(table: Table) -> str:
-    heads = "".join(
-        f'<th scope="col"{_class(head)}>{escape(head.name)}</th>' for head in table.heads
-    )
-    rows = "\n".join(_table_row(table.heads, row) for row in table.rows)
-    return _scrolling(
-        f'<table class="tfi-facts">\n<caption>{with_code(table.caption)}</caption>\n'
-        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-    )
-
-
-def _table_row(heads: tuple[Head, ...], cells: tuple[str, ...]) -> str:
-    first, *rest = (
-        f"<code>{escape(cell)}</code>" if head.form == "code" else with_code(cell)
-        for head, cell in zip(heads, cells, strict=True)
-    )
-    drawn = (f"<td{_class(head)}>{cell}</td>" for head, cell in zip(heads[1:], rest, strict=True))
-    return f'<tr><th scope="row">{first}</th>{"".join(drawn)}</tr>'
-
-
-def _class(head: Head) -> str:
-    return ' class="tfi-figure"' if head.form == "figure" else ""
-
-
-def _scrolling(table: str) -> str:
-    return f'<div class="tfi-scroll">{table}</div>'

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from html import escape
 from importlib import resources
 
 from tfinsight.records import Comparison, Run
+from tfinsight.render.tables import Head, Table
+from tfinsight.render.view import MORE, View, figure_of
 
 HEAT_STEPS = 5
-# Columns of words; all others hold numbers.
-_WORDS = ("status", "reason", "op", "tensor", "pays off")
-_WORDS_CLASS = ' class="tfi-words"'
 
 
 def style() -> str:
@@ -32,18 +32,44 @@ def soft(words: str) -> str:
     return f'<p class="tfi-soft">{with_code(words)}</p>' if words else ""
 
 
-def draw_table(heads: tuple[str, ...], rows: str, caption: str = "", kind: str = "") -> str:
-    """Returns a table with header cells, nothing where there are no rows."""
-    if not rows:
+def code_block(code: str) -> str:
+    """Returns code that one click selects whole, nothing where there is none."""
+    if not code:
         return ""
-    head = "".join(
-        f'<th scope="col"{_WORDS_CLASS if name in _WORDS else ""}>{name}</th>' for name in heads
-    )
+    return f'<pre class="tfi-code" tabindex="0"><code>{escape(code)}</code></pre>'
+
+
+def draw_rows(heads: Iterable[str], rows: Iterable[str], caption: str, kind: str) -> str:
+    """Returns a table of rows that are HTML already, nothing where there are none.
+
+    Args:
+        heads: cells of the head, as HTML.
+        rows: `<tr>` elements.
+        caption: what the table shows, as HTML.
+        kind: class of the table.
+    """
+    body = "\n".join(rows)
+    if not body:
+        return ""
+    head = "".join(heads)
+    # What is too wide scrolls, for the keyboard as well.
     return (
-        (f'<table class="{kind}">\n' if kind else "<table>\n")
-        + (f"<caption>{caption}</caption>\n" if caption else "")
-        + f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+        f'<div class="tfi-scroll" tabindex="0"><table class="{kind}">\n'
+        f"<caption><span>{caption}</span></caption>\n"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
     )
+
+
+def head_cells(names: Iterable[str]) -> list[str]:
+    """Returns cells of a head."""
+    return [f'<th scope="col">{escape(name)}</th>' for name in names]
+
+
+def draw_table(table: Table) -> str:
+    """Returns a table of text as HTML, nothing where there are no rows."""
+    heads = (f'<th scope="col"{_class(head)}>{escape(head.name)}</th>' for head in table.heads)
+    rows = (_row(table.heads, row) for row in table.rows)
+    return draw_rows(heads, rows, with_code(table.caption), "tfi-facts")
 
 
 def mark(record: Comparison, run: Run) -> str:
@@ -54,14 +80,10 @@ def mark(record: Comparison, run: Run) -> str:
     return "= " if tied else ""
 
 
-def shades(record: Comparison) -> dict[str, int]:
-    """Returns for each row how slow it is, in equal steps of the logarithm of its time."""
-    times = {run.strategy: run.timing.median_s for run in record.runs if run.timing}
-    logs = {
-        name: math.log(time)
-        for name, time in times.items()
-        if time is not None and 0 < time < math.inf
-    }
+def shades(record: Comparison, view: View) -> dict[str, int]:
+    """Returns for each row shown how large its figure is, in equal steps of the logarithm."""
+    figures = {run.strategy: figure_of(run, view.metric) for run in view.runs(record)}
+    logs = {name: math.log(value) for name, value in figures.items() if value is not None}
     if not logs:
         return {}
     low = min(logs.values())
@@ -72,12 +94,20 @@ def shades(record: Comparison) -> dict[str, int]:
     }
 
 
-def legend(record: Comparison) -> str:
+def cell_class(record: Comparison, run: Run, heats: dict[str, int]) -> str:
+    """Returns the attribute of a cell that is shaded, recommended or not ranked."""
+    names = [f"tfi-heat-{heats[run.strategy]}"] if run.strategy in heats else []
+    names += ["tfi-recommended"] if run.strategy == record.verdict.recommended else []
+    names += ["tfi-unranked"] if run.status != "ok" else []
+    return f' class="{" ".join(names)}"' if names else ""
+
+
+def legend(record: Comparison, view: View) -> str:
     """Returns what the signs and shades of the grid mean."""
     words = " ★ recommended." if record.verdict.recommended else ""
     if len(record.verdict.fastest) > 1:
         words += " = ties with the fastest."
-    return words + " The stronger the shade, the slower."
+    return f"{words} The stronger the shade, the {MORE[view.metric]}."
 
 
 def folded_away(title: str, body: str, opened: bool = False) -> str:
@@ -86,3 +116,16 @@ def folded_away(title: str, body: str, opened: bool = False) -> str:
         return ""
     start = "<details open>" if opened else "<details>"
     return f"{start}<summary>{escape(title)}</summary>\n{body}\n</details>"
+
+
+def _row(heads: tuple[Head, ...], cells: tuple[str, ...]) -> str:
+    first, *rest = (
+        f"<code>{escape(cell)}</code>" if head.form == "code" else with_code(cell)
+        for head, cell in zip(heads, cells, strict=True)
+    )
+    drawn = (f"<td{_class(head)}>{cell}</td>" for head, cell in zip(heads[1:], rest, strict=True))
+    return f'<tr><th scope="row">{first}</th>{"".join(drawn)}</tr>'
+
+
+def _class(head: Head) -> str:
+    return ' class="tfi-figure"' if head.form == "figure" else ""

@@ -1,42 +1,46 @@
-"""Why a report says what it says, as HTML: reasons, findings, memory, code, messages and method."""
+"""Why a report says what it says, as HTML: reasons, findings, memory, rows, messages and method."""
 
 from __future__ import annotations
 
 import base64
 from html import escape
 
-from tfinsight.records import Comparison, Finding
+from tfinsight.records import Comparison, Finding, Run
 from tfinsight.render import figures, numbers, wording
-from tfinsight.render.html_parts import draw_table, with_code
+from tfinsight.render.html_parts import code_block, draw_table, folded_away, with_code
+from tfinsight.render.row_facts import live_tensors, row_tables
+from tfinsight.render.tables import Head, Table
+from tfinsight.render.view import View
 
+TENSORS_SHOWN = 3
+PICTURE_WIDTH = 770
 _SEVERITY = {"warning": "Warning", "advice": "Advice", "info": "Good to know"}
 
 
-def picture(record: Comparison) -> str:
-    """Returns the picture of memory against time with its words, nothing with fewer than two rows."""
-    png = figures.pareto_png(record)
+def picture(record: Comparison, kind: str, view: View) -> str:
+    """Returns a picture with its words, nothing where there is nothing to draw."""
+    shown = view.strategies
+    png = figures.png(record, kind, logarithmic=view.logarithmic, strategies=shown)
     if png is None:
         return ""
     data = base64.b64encode(png).decode("ascii")
-    alt = escape(figures.pareto_alt(record), quote=True)
-    return f'<img alt="{alt}" width="770" src="data:image/png;base64,{data}">'
+    alt = escape(figures.alt(record, kind, strategies=shown), quote=True)
+    return f'<img alt="{alt}" width="{PICTURE_WIDTH}" src="data:image/png;base64,{data}">'
 
 
 def unranked(record: Comparison) -> str:
     """Returns the rows that are not ranked, with the reasons."""
-    rows = "\n".join(
-        f'<tr><th scope="row">{escape(ids)}</th><td class="tfi-words">{status}</td>'
-        f'<td class="tfi-words">{escape(reason)}</td></tr>'
-        for ids, status, reason in wording.unranked(record)
+    table = Table(
+        "Rows that are not ranked, with the reason",
+        (Head("strategy"), Head("status"), Head("reason")),
+        # Backticks in a message are its own, no marks of code.
+        tuple((ids, status, reason) for ids, status, reason in wording.unranked(record)),
     )
-    table = draw_table(("strategy", "status", "reason"), rows)
-    if not table:
-        return ""
-    return f"<details><summary>Not ranked, with the reasons</summary>\n{table}\n</details>"
+    return draw_table(table)
 
 
 def findings(record: Comparison) -> str:
-    """Returns the findings with evidence and code, most important first."""
+    """Returns the findings as cards: claim, evidence, advice, code; most important first."""
     if not record.findings:
         return ""
     code = wording.snippets(record)
@@ -45,15 +49,15 @@ def findings(record: Comparison) -> str:
 
 def _finding(finding: Finding, code: str) -> str:
     evidence = "".join(
-        f"<li>{with_code(item.label)}: {escape(numbers.evidence(item))}</li>"
+        f"<li>{with_code(item.label)}: <b>{escape(numbers.evidence(item))}</b></li>"
         for item in finding.evidence
     )
     parts = [
         f'<div class="tfi-finding tfi-{finding.severity}">',
         f"<h4>{_SEVERITY[finding.severity]}: {with_code(finding.title)}</h4>",
-        f"<p>{with_code(finding.advice)}</p>" if finding.advice else "",
-        f"<pre><code>{escape(code)}</code></pre>" if code else "",
         f'<ul class="tfi-evidence">{evidence}</ul>' if evidence else "",
+        f"<p>{with_code(finding.advice)}</p>" if finding.advice else "",
+        code_block(code),
         _link(finding.link),
         "</div>",
     ]
@@ -67,27 +71,47 @@ def _link(address: str) -> str:
     return f'<p><a href="{escape(address, quote=True)}" rel="noopener">TensorFlow\'s documentation</a></p>'
 
 
+def first_calls(record: Comparison) -> str:
+    """Returns first calls against steady state, and when they have paid for themselves."""
+    heads = ("first call", "tracing", "optimizing", "XLA compiling", "steady call")
+    rows = tuple(
+        (
+            run.strategy,
+            numbers.seconds(timing.first_call_s),
+            numbers.seconds(timing.trace_s),
+            numbers.seconds(timing.optimize_s),
+            # Without a trace of the first call it is both, as what is left of the first call.
+            ("about " if timing.compile_s is not None and timing.optimize_s is None else "")
+            + numbers.seconds(timing.compile_s),
+            numbers.seconds(timing.median_s),
+            wording.break_even(record, run) or numbers.NONE,
+        )
+        for run in record.runs
+        if (timing := run.timing) is not None
+    )
+    caption = (
+        "First calls, what they consist of, and after how many calls each has paid for itself "
+        f"against {record.baseline}. “About” is optimizing and compiling together, estimated."
+    )
+    columns = (Head("row"), *(Head(name, "figure") for name in heads), Head("pays off"))
+    return draw_table(Table(caption, columns, rows).without_empty_columns())
+
+
 def culprits(record: Comparison) -> str:
     """Returns what held the memory at the peak of each row."""
-    rows = "\n".join(
-        f'<tr><th scope="row">{escape(run.strategy)}</th><td class="tfi-words">{escape(tensor.op)}</td>'
-        f'<td class="tfi-words">{escape(tensor.dtype)} {escape(tensor.shape)}</td>'
-        f"<td>{numbers.count(tensor.count)}</td><td>{numbers.size(tensor.size_bytes)}</td></tr>"
-        for run in record.runs
-        if run.memory is not None and run.status == "ok"
-        for tensor in run.memory.top[:3]
-    )
-    heads = ("strategy", "op", "tensor", "how many", "bytes")
-    return draw_table(heads, rows)
+    rows = tuple(run for run in record.runs if run.memory is not None and run.status == "ok")
+    return draw_table(live_tensors("What held the memory at the peak", rows, TENSORS_SHOWN))
 
 
-def codes(record: Comparison) -> str:
-    """Returns the code to paste for each row."""
-    return "\n".join(
-        f"<h4>{escape(run.strategy)}</h4>\n<pre><code>{escape(run.code)}</code></pre>"
-        for run in record.runs
-        if run.status == "ok" and run.code
-    )
+def each_row(record: Comparison) -> str:
+    """Returns all that is known of each row, folded away one by one."""
+    return "\n".join(folded_away(run.strategy, one_row(record, run)) for run in record.runs)
+
+
+def one_row(record: Comparison, run: Run) -> str:
+    """Returns all that is known of one row, and the code to paste for it."""
+    code = code_block(run.code) if run.status == "ok" else ""
+    return "\n".join(piece for piece in (*map(draw_table, row_tables(record, run)), code) if piece)
 
 
 def logs(record: Comparison) -> str:
@@ -96,11 +120,11 @@ def logs(record: Comparison) -> str:
         f"<li>{escape(log.strategy or log.source)} ({numbers.count(log.count)}): {escape(log.message)}</li>"
         for log in record.logs
     )
-    return f"<ul>{items}</ul>" if items else ""
+    return f"<p>Kept out of the notebook:</p>\n<ul>{items}</ul>" if items else ""
 
 
 def method(record: Comparison) -> str:
-    """Returns how and where the figures were made."""
+    """Returns how to read the report, and how and where its figures were made."""
     shown = wording.coverage_sentence(record)  # stands beneath the grid
     lines = [line for line in wording.method_sentences(record) if line != shown]
     lines += wording.environment_lines(record.environment)

@@ -93,6 +93,13 @@ def interval(low: float | None, high: float | None) -> str:
     return f"[{significant(low)}, {significant(high)}]"
 
 
+def seconds_interval(low: float | None, high: float | None) -> str:
+    """Returns an interval of durations (`[1.10 ms, 1.31 ms]`), nothing where there is none."""
+    if seconds(low) == NONE or seconds(high) == NONE:
+        return ""
+    return f"[{seconds(low)}, {seconds(high)}]"
+
+
 def percent(value: float | None) -> str:
     """Returns a share as percents (0.25 is `25 %`)."""
     if value is None or not math.isfinite(value):

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from tfinsight.render import numbers
+
 Form = Literal["words", "figure", "code"]
+# What a cell holds where there is nothing to say.
+EMPTY = ("", numbers.NONE)
 
 
 class Head(NamedTuple):
@@ -31,6 +35,15 @@ class Table(NamedTuple):
     caption: str
     heads: tuple[Head, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def without_empty_columns(self) -> Table:
+        """Returns the table without columns of which no row has anything."""
+        kept = [i for i in range(len(self.heads)) if any(row[i] not in EMPTY for row in self.rows)]
+        return Table(
+            self.caption,
+            tuple(self.heads[i] for i in kept),
+            tuple(tuple(row[i] for i in kept) for row in self.rows),
+        )
 
 
 class Section(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfinsight.records import Environment, GraphCompare, MapCost
-from tfinsight.render import text_graph, text_map, wording
+from tfinsight.render import same, text_graph, text_map, wording
 from tfinsight.render.text_parts import WIDTH, wrapped
 from tfinsight.render.text_why import details, findings, grid, unranked
 from tfinsight.render.verdict_words import verdict_sentence
@@ -13,12 +13,16 @@ from tfinsight.render.wording_map import measured_sentence
 __all__ = ["WIDTH", "render_environment", "render_text", "verdict_sentence"]
 
 # What stands for characters that some terminals lack.
-_ASCII = str.maketrans({"–": "-", "µ": "u", "±": "+-", "×": "x"})  # noqa: RUF001
+_ASCII = str.maketrans({"–": "-", "µ": "u", "±": "+-", "×": "x", "→": "->", "“": '"', "”": '"'})  # noqa: RUF001
 # A report may come from a file: its strings must not steer the terminal.
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "?")
 
 
-def render_text(record: MapCost | GraphCompare, ascii: bool = False) -> str:  # noqa: A002 - what it is
+def render_text(
+    record: MapCost | GraphCompare,
+    ascii: bool = False,  # noqa: A002 - what it is
+    same_facts: bool = True,
+) -> str:
     """Returns the report as text of at most 80 columns, the verdict first.
 
     Only code may be wider: it is never broken.
@@ -26,9 +30,11 @@ def render_text(record: MapCost | GraphCompare, ascii: bool = False) -> str:  # 
     Args:
         record: what to draw.
         ascii: use ASCII characters only.
+        same_facts: end with the facts that are the same in every run.
     """
     blocks = _map_blocks(record) if isinstance(record, MapCost) else _graph_blocks(record)
     blocks = (wrapped(verdict_sentence(record)), *blocks)
+    blocks += (same.as_text(record),) if same_facts else ()
     text = "\n\n".join("\n".join(lines) for lines in blocks if lines)
     text = text.expandtabs(4).translate(_CONTROLS)
     if ascii:

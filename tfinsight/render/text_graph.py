@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfinsight.records import GraphCompare, LineFacts, Run
 from tfinsight.render import numbers, wording
-from tfinsight.render.evidence_run import after_the_cell, before_the_cell
+from tfinsight.render.evidence_run import backward, compiling
 from tfinsight.render.tables import Section, Table
 from tfinsight.render.text_parts import WIDTH, columns, cut, wrapped
 from tfinsight.render.wording_graph import line_words
@@ -33,11 +33,9 @@ def first_calls(record: GraphCompare) -> list[str]:
 
 def compiled(record: GraphCompare) -> tuple[list[str], ...]:
     """Returns what compiling did, a block for each part."""
-    return (
-        *(_section(section) for section in before_the_cell(record)),
-        _annotated(record.compiled.lines),
-        *(_section(section) for section in after_the_cell(record)),
-    )
+    first, *others = [_section(section) for section in compiling(record)] or [[]]
+    after = [_section(section) for section in backward(record)]
+    return first, _annotated(record.compiled.lines), *after, *others
 
 
 def _first_call(record: GraphCompare, run: Run) -> tuple[str, ...]:

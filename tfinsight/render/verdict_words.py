@@ -130,16 +130,16 @@ def _memory_words(best: Run, baseline: Run) -> str:
     if mine is None or not theirs:
         return ""
     factor = mine / theirs
-    return (
-        "the same memory"
-        if abs(factor - 1) <= SAME_MEMORY
-        else f"{numbers.ratio(factor)} the memory"
-    )
+    if abs(factor - 1) <= SAME_MEMORY:
+        return "the same memory"
+    if factor < 1:
+        return f"{numbers.percent(factor)} of the memory"
+    return f"{numbers.ratio(factor)} the memory"
 
 
 def _ties(record: Comparison, best: Run) -> str:
     fastest = record.verdict.fastest
-    if best.strategy not in fastest:
+    if fastest and best.strategy not in fastest:
         return f". Faster, but not to be recommended here: {numbers.names(fastest)}"
     others = [strategy for strategy in fastest if strategy != best.strategy]
     return f". It ties with {numbers.names(others)}" if others else ""

@@ -172,6 +172,15 @@ def steady_state(
     )
 
 
+def joined(first: SteadyState, second: SteadyState) -> SteadyState:
+    """Returns the statistics of two timings of one contender, whose rounds differ."""
+    if second.estimated:
+        return first
+    samples = second.by_round() if first.estimated else {**first.by_round(), **second.by_round()}
+    calls = second.calls + (0 if first.estimated else first.calls)
+    return steady_state(first.id, samples, calls, first.median_s)
+
+
 def compare(
     results: Mapping[str, SteadyState], baseline_id: str, eligible_ids: Collection[str]
 ) -> dict[str, Comparison]:
@@ -189,6 +198,17 @@ def compare(
         )
         for name, result in results.items()
     }
+
+
+def speedup_of(
+    baseline: SteadyState, result: SteadyState
+) -> tuple[float | None, float | None, float | None]:
+    """Returns the baseline's time over a row's, with the ends of its 95 % interval where it has one."""
+    ratio = paired_ratio(baseline.by_round(), result.by_round())
+    if ratio is None or ratio.low is None:
+        # With a few pairs only, their median may be far from what the two medians say to a reader.
+        return (baseline.median_s / result.median_s if result.median_s else None), None, None
+    return ratio.median, ratio.low, ratio.high
 
 
 def contested(
@@ -244,12 +264,7 @@ def _comparison(
 ) -> Comparison:
     if baseline is None:
         return Comparison(None, None, None, ties_with_fastest)
-    ratio = paired_ratio(baseline.by_round(), result.by_round())
-    if ratio is None or ratio.low is None:
-        # With a few pairs only, their median may be far from what the two medians say to a reader.
-        unpaired = baseline.median_s / result.median_s if result.median_s else None
-        return Comparison(unpaired, None, None, ties_with_fastest)
-    return Comparison(ratio.median, ratio.low, ratio.high, ties_with_fastest)
+    return Comparison(*speedup_of(baseline, result), ties_with_fastest)
 
 
 def _is_narrow(baseline: SteadyState | None, result: SteadyState) -> bool:

@@ -1,26 +1,32 @@
-"""Pictures of a report, as PNG: drawn without pyplot, so that the user's own figures stay as they are."""
+"""Memory against time: which rows are worth a thought, since nothing is both faster and leaner."""
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfinsight.records import Comparison
 from tfinsight.render import numbers
+from tfinsight.render.figures.canvas import (
+    FRONT,
+    INK,
+    OTHER,
+    SMALL,
+    WRONG,
+    legend_above,
+    plain_axes,
+    scale,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-INK, GRID, FRONT, OTHER, WRONG = "#333333", "#dddddd", "#0b62b0", "#8a8a8a", "#b3401f"
+HEIGHT = 3.9
 LABELLED = 18
 # Left, bottom, width and height of the axes in the picture; room for the longest `1,000 KiB`.
 FRAME = (0.115, 0.125, 0.87, 0.795)
-# Spans wider than this are drawn on a logarithmic axis.
-LOG_FROM = 8.0
 # Where a name may stand, in points from its row's marker.
 PLACES = (
     (7, 5, "left"),
@@ -76,7 +82,12 @@ def pareto_front(rows: tuple[Point, ...]) -> tuple[Point, ...]:
     return tuple(front)
 
 
-def pareto_alt(record: Comparison) -> str:
+def lacks(record: Comparison) -> str:
+    """Returns what is missing for this picture, nothing where it can be drawn."""
+    return "" if len(points(record)) > 1 else "it takes two rows with a time and a peak"
+
+
+def alt(record: Comparison) -> str:
     """Returns what the picture shows, in words."""
     front = pareto_front(points(record))
     listed = "; ".join(
@@ -87,29 +98,17 @@ def pareto_alt(record: Comparison) -> str:
     )
 
 
-def pareto_png(record: Comparison) -> bytes | None:
-    """Draws peak memory against time; the rows that nothing beats in both are joined by a line.
-
-    Returns:
-        A PNG, the same bytes for the same record; `None` with fewer than two rows to draw.
-    """
+def draw(figure: Figure, record: Comparison, logarithmic: bool | None) -> None:
+    """Draws peak memory against time; the rows that nothing beats in both are joined by a line."""
     rows = points(record)
-    if len(rows) < 2:
-        return None
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 3.9), dpi=110, facecolor="white")
-    canvas = FigureCanvasAgg(figure)
     axes = figure.add_axes(FRAME)
-    _draw(axes, rows, record.verdict.recommended)
-    _label(axes, canvas, _labelled(record, rows), rows)
-    out = io.BytesIO()
-    canvas.print_png(out, metadata={"Software": None})
-    return out.getvalue()
+    _draw(axes, rows, record.verdict.recommended, logarithmic)
+    _label(axes, figure.canvas, _labelled(record, rows), rows)
 
 
-def _draw(axes: Axes, rows: tuple[Point, ...], recommended: str | None) -> None:
+def _draw(
+    axes: Axes, rows: tuple[Point, ...], recommended: str | None, logarithmic: bool | None
+) -> None:
     front = pareto_front(rows)
     best = tuple(p for p in rows if p.strategy == recommended)
     other = tuple(p for p in rows if p.ranked and p not in front and p not in best)
@@ -126,38 +125,11 @@ def _draw(axes: Axes, rows: tuple[Point, ...], recommended: str | None) -> None:
         if group:
             at = [p.seconds for p in group], [p.peak_bytes for p in group]
             axes.scatter(*at, marker=marker, color=colour, s=area, label=name, zorder=3)
-    _scale(axes, "x", [p.seconds for p in rows], numbers.seconds)
-    _scale(axes, "y", [float(p.peak_bytes) for p in rows], numbers.size)
+    scale(axes, "x", [p.seconds for p in rows], numbers.seconds, logarithmic)
+    scale(axes, "y", [float(p.peak_bytes) for p in rows], numbers.size, logarithmic)
     axes.margins(0.12, 0.16)
-    axes.set_xlabel("time of a call: left is faster", color=INK)
-    axes.set_ylabel("peak memory: down is leaner", color=INK)
-    axes.grid(color=GRID, lw=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=INK, labelsize=8)
-    axes.legend(
-        frameon=False,
-        fontsize=8,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=4,
-        columnspacing=1.3,
-        handletextpad=0.2,
-    )
-
-
-def _scale(axes: Axes, which: str, values: list[float], form: Callable[[float], str]) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullFormatter
-
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    if min(values) > 0 and max(values) / min(values) > LOG_FROM:
-        set_scale = axes.set_xscale if which == "x" else axes.set_yscale
-        set_scale("log", base=10 if which == "x" else 2)
-        axis.set_minor_formatter(NullFormatter())
-    elif which == "x":
-        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    else:  # sizes read well at multiples of powers of two
-        axis.set_major_locator(MultipleLocator(2.0 ** round(math.log2(max(values) / 5 + 1))))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
+    plain_axes(axes, "time of a call: left is faster", "peak memory: down is leaner")
+    legend_above(axes, 4)
 
 
 def _labelled(record: Comparison, rows: tuple[Point, ...]) -> list[Point]:
@@ -169,9 +141,7 @@ def _labelled(record: Comparison, rows: tuple[Point, ...]) -> list[Point]:
     return (first + others)[:LABELLED]
 
 
-def _label(
-    axes: Axes, canvas: FigureCanvasAgg, named: list[Point], rows: tuple[Point, ...]
-) -> None:
+def _label(axes: Axes, canvas: Any, named: list[Point], rows: tuple[Point, ...]) -> None:
     """Writes names beside their points, each at the first place where it covers nothing."""
     from matplotlib.text import Text
 
@@ -188,7 +158,7 @@ def _label(
                 (dx, dy),
                 textcoords="offset points",
                 ha=across,
-                fontsize=8,
+                fontsize=SMALL,
                 color=FRONT if point in front else INK,
                 arrowprops=LEADER if abs(dy) > FAR and dx else None,
                 parse_math=False,
