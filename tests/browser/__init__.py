@@ -1,0 +1,1 @@
+"""Reports in a real JupyterLab and in a real browser."""
