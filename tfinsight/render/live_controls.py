@@ -61,7 +61,7 @@ class Controls:
             layout=ipywidgets.Layout(width="9.5rem"),
             style=self.baseline.style,
         )
-        narrow = ipywidgets.Layout(width="auto")
+        narrow = ipywidgets.Layout(width="auto", align_self="flex-start")
         self.longer = _button("Measure longer", narrow, "Times the rows shown for longer")
         self.longer.disabled = not can_measure
         self.file = ipywidgets.Text(
