@@ -13,6 +13,7 @@ from test_html import Page, plain
 
 from tfinsight.records import FusedOp, LineFacts, Platform, Verdict
 from tfinsight.render import figures, numbers
+from tfinsight.render.figures import pareto
 from tfinsight.render.html import render_html, render_page
 from tfinsight.render.text import WIDTH, render_text, verdict_sentence
 from tfinsight.render.wording_graph import flows, line_words
@@ -385,7 +386,7 @@ def test_an_interrupt_leaves_what_was_found_by_then():
     assert "graph 200 ms 100 ms" in text
     assert "row graph: Python, 7 lines -> 54 ops traced Tracing" in text
     assert "Folded constants" not in text
-    assert figures.pareto_png(interrupted()) is None
+    assert figures.png(interrupted(), "pareto") is None
 
 
 def test_rates_need_both_a_count_and_a_time():
@@ -411,9 +412,9 @@ def test_a_cell_whose_own_way_is_best_stays():
 
 
 def test_the_picture_shows_what_was_timed_and_its_words_name_the_best():
-    shown = [point.strategy for point in figures.points(full())]
+    shown = [point.strategy for point in pareto.points(full())]
     assert shown == [run.strategy for run in full().runs if run.timing is not None]
-    (image,) = Page(render_html(full())).all("img")
+    image, *_ = Page(render_html(full())).all("img")
     assert image["alt"].endswith("of 8 strategies. Best trade-offs: xla, 800 µs, 98.0 KiB.")
 
 
