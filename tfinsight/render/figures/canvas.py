@@ -36,6 +36,8 @@ LINES = (
 )
 # Spans wider than this are drawn on a logarithmic axis.
 LOG_FROM = 8.0
+# Within spans below this, powers of ten alone are too few ticks.
+SHORT = 150.0
 
 
 @contextlib.contextmanager
@@ -91,15 +93,24 @@ def scale(
         form: a figure as text.
         logarithmic: which of the two; `None` lets the span decide. An axis with 0 is linear.
     """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullFormatter
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        MultipleLocator,
+        NullLocator,
+    )
 
     axis = axes.xaxis if which == "x" else axes.yaxis
     sizes = form is numbers.size
     wide = min(values) > 0 and max(values) / min(values) > LOG_FROM
     if min(values) > 0 and (wide if logarithmic is None else logarithmic):
         set_scale = axes.set_xscale if which == "x" else axes.set_yscale
-        set_scale("log", base=2 if sizes else 10)
-        axis.set_minor_formatter(NullFormatter())
+        base = 2 if sizes else 10
+        set_scale("log", base=base)
+        short = max(values) / min(values) < SHORT
+        axis.set_major_locator(LogLocator(base, (1.0, 2.0, 5.0) if short and not sizes else (1.0,)))
+        axis.set_minor_locator(NullLocator())  # hundreds of unnamed ticks take their time
     elif sizes:  # they read well at multiples of powers of two
         axis.set_major_locator(MultipleLocator(2.0 ** round(math.log2(max(values) / 5 + 1))))
     else:
