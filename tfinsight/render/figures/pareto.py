@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 HEIGHT = 3.9
-LABELLED = 18
+LABELLED = 14
 # Left, bottom, width and height of the axes in the picture; room for the longest `1,000 KiB`.
 FRAME = (0.115, 0.125, 0.87, 0.795)
 # Where a name may stand, in points from its row's marker.
@@ -143,34 +143,46 @@ def _labelled(record: Comparison, rows: tuple[Point, ...]) -> list[Point]:
 
 def _label(axes: Axes, canvas: Any, named: list[Point], rows: tuple[Point, ...]) -> None:
     """Writes names beside their points, each at the first place where it covers nothing."""
-    from matplotlib.text import Text
+    from matplotlib.font_manager import FontProperties
 
     axes.autoscale_view()  # places are known from here on
+    font = FontProperties(size=SMALL)
     renderer = canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
+    pixels = renderer.points_to_pixels(1.0)
     taken = [_around(*axes.transData.transform((p.seconds, p.peak_bytes))) for p in rows]
+    _, tall, deep = renderer.get_text_width_height_descent("lp", font, ismath=False)
     front = pareto_front(rows)
     for point in named:
+        width, _, _ = renderer.get_text_width_height_descent(point.strategy, font, ismath=False)
+        at = axes.transData.transform((point.seconds, point.peak_bytes))
         for dx, dy, across in PLACES:
-            text = axes.annotate(
-                point.strategy,
-                (point.seconds, point.peak_bytes),
-                (dx, dy),
-                textcoords="offset points",
-                ha=across,
-                fontsize=SMALL,
-                color=FRONT if point in front else INK,
-                arrowprops=LEADER if abs(dy) > FAR and dx else None,
-                parse_math=False,
-                bbox=CLEAR,
-                zorder=2.5,
-            )
-            text.update_positions(renderer)
-            box = Text.get_window_extent(text, renderer)  # of the words, without the line
+            box = _box(at[0] + dx * pixels, at[1] + dy * pixels, across, (width, tall, deep))
             if _holds(frame, box) and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
+                axes.annotate(
+                    point.strategy,
+                    (point.seconds, point.peak_bytes),
+                    (dx, dy),
+                    textcoords="offset points",
+                    ha=across,
+                    fontproperties=font,
+                    color=FRONT if point in front else INK,
+                    arrowprops=LEADER if abs(dy) > FAR and dx else None,
+                    parse_math=False,
+                    bbox=CLEAR,
+                    zorder=2.5,
+                )
                 break
-            text.remove()
+
+
+def _box(x: float, y: float, across: str, size: tuple[float, float, float]) -> Bbox:
+    """Returns what a text covers: width, height and depth in pixels, its baseline at `y`."""
+    from matplotlib.transforms import Bbox
+
+    width, height, depth = size
+    left = x - width * {"left": 0.0, "center": 0.5, "right": 1.0}[across]
+    return Bbox([[left, y - depth], [left + width, y - depth + height]])
 
 
 def _holds(frame: Bbox, box: Bbox) -> bool:
